@@ -10,11 +10,36 @@
 #include "format/layout.hpp"
 #include "format/series.hpp"
 #include "format/step.hpp"
+#include "storage/paced_copy.hpp"
 
 namespace hakobi::format {
 
 struct FoundField;
 struct FoundStep;
+
+/// How a step becomes part of a store.
+struct Adding {
+    bool sync = false;  ///< it is on stable storage on return
+    /// Where it is set the step's folder is on other storage, a stage: files are copied at this pace, and the folder goes last.
+    storage::Pace pace = {};
+    /// Nobody has added it: `exists` where the store has a step of its number.
+    bool is_new = false;
+    /// The version of a store on objects, as the caller that added the steps before left it; "": none was. `exists` where others have
+    /// changed the store since.
+    std::string* version = nullptr;
+};
+
+/// What fields the steps of a store have, as a run that adds to them knows it. Local, without access to storage.
+class StoredFields {
+  public:
+    virtual ~StoredFields() = default;
+    StoredFields() = default;
+    StoredFields(const StoredFields&) = delete;
+    StoredFields& operator=(const StoredFields&) = delete;
+    /// Counts the step among those that later ones have to go with. invalid_argument, naming the field, where it does not go with those
+    /// before.
+    virtual Status take(const StepDescription& step) = 0;
+};
 
 /// A file format: what a step's file holds around its values. A format only lays files out: whoever moves values needs to
 /// know where they go, and rank 0, which writes the metadata, their bytes. All functions are local and may be called by any
@@ -80,16 +105,15 @@ class Format {
     /// As `read`; where values are in files of the store, FoundField::file leads to them from the store's folder.
     [[nodiscard]] virtual Result<FoundStep> read_stored(const std::string& store,
                                                         std::int64_t /*number*/) const;
-    /// Returns invalid_argument, naming the field, where the step does not go with those in the store.
-    [[nodiscard]] virtual Status check_like(const std::string& /*store*/,
-                                            const StepDescription& /*step*/) const {
-        return {};
+    /// Of a store, which may be missing. Null where the format has none.
+    [[nodiscard]] virtual Result<std::unique_ptr<StoredFields>> fields_in(
+        const std::string& /*store*/) const {
+        return std::unique_ptr<StoredFields>();
     }
-    /// Adds the step whose members are in `folder`, which goes, from an add that was killed, too. `sync`: it is on stable storage
-    /// on return.
+    /// Adds the step whose members are in `folder`, which goes, from an add that was killed, too.
     [[nodiscard]] virtual Status add_step(const std::string& /*folder*/, const std::string& /*store*/,
                                           std::int64_t /*number*/, const StepDescription& /*step*/,
-                                          bool /*sync*/) const {
+                                          const Adding& /*how*/) const {
         return {};
     }
     /// Ends what a killed run has left undone that readers of the store could notice.

@@ -10,6 +10,7 @@
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -29,7 +30,10 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     extension_ = setup.format->extension();
     is_rank_0_ = setup.is_rank_0();
     if (is_rank_0_ && local.ok()) local = guarded("Output::create", [&] { return claim_here(setup); });
-    if (mpi::Agreed agreed = mpi::agree(setup.comm, local); !agreed.status.ok()) return agreed;
+    if (mpi::Agreed agreed = mpi::agree(setup.comm, local); !agreed.status.ok()) {
+        give_stage_up();
+        return agreed;
+    }
     ByteWriter writer;
     writer.put(run_);
     writer.put(next_step_);
@@ -43,16 +47,22 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     written_prefix_ = prefix_;
     if (!setup.has_stage()) return {};
     written_prefix_ =
-        series::Stage::prefix_on(absolute(setup.stage.folder), storage::system_path(prefix_), run_);
-    if (is_rank_0_) {
-        local = guarded("Output::create", [&]() -> Status {
-            Result<std::unique_ptr<Staging>> made =
-                Staging::make(setup.stage, absolute(storage::system_path(prefix_)), run_, setup.options.sync);
-            if (made.ok()) staging_ = std::move(made).value();
-            return made.status();
-        });
-    }
+        series::Stage::prefix_on(absolute(setup.stage.folder), storage::lasting_path(prefix_), run_);
+    if (is_rank_0_ && !staging_) local = guarded("Output::create", [&] { return make_stage(setup); });
     return mpi::agree(setup.comm, local);
+}
+
+Status OwnSeries::make_stage(const Setup& setup) {
+    const std::string place = storage::lasting_path(prefix_);
+    Result<std::unique_ptr<Staging>> made = Staging::make(
+        setup.stage, storage::is_object_store(place) ? place : absolute(place), run_, setup.options.sync);
+    if (made.ok()) staging_ = std::move(made).value();
+    return made.status();
+}
+
+void OwnSeries::give_stage_up() noexcept {
+    if (staging_) staging_->give_up();
+    staging_.reset();
 }
 
 Status OwnSeries::claim_here(const Setup& setup) {
@@ -61,8 +71,18 @@ Status OwnSeries::claim_here(const Setup& setup) {
     if (setup.options.overview && storage::system_path(prefix_).empty())
         return {ErrorCode::unsupported,
                 "output prefix '" + prefix_ + "': overviews are made beside files, not in an object store"};
-    Result<series::Claim> claimed =
-        series::claim_series(prefix_, extension_, setup.options.if_exists, setup.options.buffer_bytes);
+    if (!setup.has_stage() || !storage::is_object_store(prefix_))
+        return claim_steps(setup, series::Holding::lock);
+    Status status = series::take_stage(prefix_, setup.options.if_exists);
+    if (status.ok()) status = make_stage(setup);
+    if (status.ok()) status = claim_steps(setup, series::Holding::marker);
+    if (!status.ok()) give_stage_up();
+    return status;
+}
+
+Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
+    Result<series::Claim> claimed = series::claim_series(prefix_, extension_, setup.options.if_exists,
+                                                         setup.options.buffer_bytes, holding);
     if (!claimed.ok()) return claimed.status();
     series::Claim& claim = claimed.value();
     lock_ = std::move(claim.lock);
@@ -75,6 +95,9 @@ Status OwnSeries::claim_here(const Setup& setup) {
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     resumed_ = std::move(last).value();
+    Result<std::unique_ptr<format::StoredFields>> fields = setup.format->fields_in(prefix_ + extension_);
+    if (!fields.ok()) return fields.status();
+    fields_ = std::move(fields).value();
     return {};
 }
 
@@ -88,8 +111,8 @@ void OwnSeries::name_next(series::Step& step) const {
 
 Status OwnSeries::check(const format::StepDescription& step) {
     if (Status differs = resumed_.check(step); !differs.ok()) return differs;
-    if (format_->has_store()) {
-        if (Status differs = format_->check_like(prefix_ + extension_, step); !differs.ok()) return differs;
+    if (fields_) {
+        if (Status differs = fields_->take(step); !differs.ok()) return differs;
     }
     resumed_ = {};
     return {};

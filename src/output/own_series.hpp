@@ -56,6 +56,9 @@ class OwnSeries {
 
   private:
     Status claim_here(const Setup& setup);
+    Status claim_steps(const Setup& setup, series::Holding holding);
+    Status make_stage(const Setup& setup);
+    void give_stage_up() noexcept;
     void show_arrived(bool sync) noexcept;
 
     std::string prefix_, extension_;
@@ -65,10 +68,11 @@ class OwnSeries {
     std::int64_t next_step_ = 0;
     std::int64_t last_file_ = -1;
     storage::LockFile lock_;
-    series::Resumed resumed_;           // what the first step is compared with
-    series::SeriesView view_;           // shows the steps as one data set
-    std::string written_prefix_;        // of the files that are written: on the stage, or prefix_
-    std::unique_ptr<Staging> staging_;  // rank 0's, with a stage
+    series::Resumed resumed_;                       // what the first step is compared with
+    std::unique_ptr<format::StoredFields> fields_;  // of a format's store: what all steps are compared with
+    series::SeriesView view_;                       // shows the steps as one data set
+    std::string written_prefix_;                    // of the files that are written: on the stage, or prefix_
+    std::unique_ptr<Staging> staging_;              // rank 0's, with a stage
 };
 
 }  // namespace hakobi::output

@@ -12,6 +12,7 @@
 #include "output/agreement.hpp"
 #include "output/registry.hpp"
 #include "storage/file.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -183,14 +184,18 @@ Status Setup::check_steps_per_file() {
 }
 
 Status Setup::check_store() const {
-    if (!format->has_store() || !method->writes()) return {};
-    const std::string asked = "format " + std::string(format->name()) + ": ";
-    if (has_stage()) {
-        return {ErrorCode::unsupported, asked + "steps become part of one folder, and the stage " +
-                                            stage.folder + " carries steps that are files"};
+    if (!method->writes()) return {};
+    const bool is_on_objects = storage::is_object_store(prefix);
+    if (is_on_objects && !has_stage() && (format->has_store() || prefix.starts_with("s3:"))) {
+        return {ErrorCode::unsupported,
+                prefix + ": steps of the format " + std::string(format->name()) +
+                    " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
+                    "folder of this node that outlives a killed run"};
     }
-    if (storage::system_path(prefix).empty())
-        return {ErrorCode::unsupported, asked + prefix + " is no folder of a file system"};
+    if (format->has_store() && !is_on_objects && storage::system_path(prefix).empty()) {
+        return {ErrorCode::unsupported,
+                "format " + std::string(format->name()) + ": " + prefix + " is no folder of a file system"};
+    }
     return {};
 }
 

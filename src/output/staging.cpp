@@ -12,6 +12,7 @@
 #include "io/options.hpp"
 #include "mpi/wait.hpp"
 #include "series/step_file.hpp"
+#include "storage/objects/put_file.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -87,8 +88,30 @@ Result<std::unique_ptr<Staging>> Staging::make(const StageOptions& options, cons
     return std::unique_ptr<Staging>(new Staging(std::move(stage).value(), std::move(chosen), prefix, sync));
 }
 
+Status Staging::check_objects(const series::Step& step) const {
+    // Files on RADOS are cut into objects; those of a store are one each.
+    if (!storage::is_object_store(prefix_) || (step.layout.members.empty() && !prefix_.starts_with("s3:")))
+        return {};
+    const Result<storage::ObjectAt> object = storage::object_at(prefix_);
+    if (!object.ok()) return object.status();
+    const std::int64_t most = storage::most_file_bytes(object.value().objects->abilities());
+    const auto refusal = [&](const std::string& what, std::int64_t bytes) {
+        return Status(ErrorCode::unsupported, what + " has " + megabytes(bytes) + ", and an object of " +
+                                                  object.value().objects->root() + " has at most " +
+                                                  megabytes(most));
+    };
+    if (step.layout.members.empty() && step.layout.file_bytes > most)
+        return refusal("step " + std::to_string(step.number), step.layout.file_bytes);
+    for (std::size_t f = 0; f < step.layout.members.size(); ++f) {
+        const std::int64_t bytes = step.layout.members[f].end - step.layout.members[f].begin;
+        if (bytes > most) return refusal("field " + step.description.fields[f].name, bytes);
+    }
+    return {};
+}
+
 Status Staging::make_room(const Comm& comm, const series::Step& step) {
     const std::int64_t bytes = step.layout.file_bytes;
+    if (Status too_large = check_objects(step); !too_large.ok()) return too_large;
     if (Status in_the_way = series::check_free(stage_.carried(step.number, step.path, bytes).to);
         !in_the_way.ok())
         return in_the_way;

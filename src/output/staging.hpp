@@ -43,6 +43,8 @@ class Staging {
     [[nodiscard]] std::vector<std::int64_t> take_arrived() { return carrier_->take_arrived(); }
     [[nodiscard]] series::Carrier::State state() const { return carrier_->state(); }
 
+    /// Removes the stage, which has no step. Local.
+    void give_up() noexcept { stage_.end(); }
     /// Waits until all have arrived, without the limit of the rate, and removes the stage. Where nothing could be copied for
     /// `patience_s`, or nothing is carried any more, the steps stay there, and the error says where. Local; progresses MPI.
     Status arrive(const Comm& comm);
@@ -50,6 +52,8 @@ class Staging {
     [[nodiscard]] std::string text() const;
 
   private:
+    /// Whether the place can have objects as large as this step's.
+    [[nodiscard]] Status check_objects(const series::Step& step) const;
     Staging(series::Stage stage, StageOptions options, std::string prefix, bool sync);
 
     series::Stage stage_;

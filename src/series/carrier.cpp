@@ -13,73 +13,107 @@
 #include "overview/overview.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/objects/put_file.hpp"
 
 namespace hakobi::series {
 namespace {
 
-/// A piece that storage takes at its full rate, and whose copy an end need not be waited for.
-constexpr std::int64_t piece_bytes = 4 << 20;
 constexpr double first_pause_s = 0.1, longest_pause_s = 10;
+
+bool is_folder(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
 
 std::int64_t size_of(const std::string& path) {
     struct stat info {};
     return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
 
-Status copy(storage::File& from, storage::File& to, std::int64_t bytes, const Pace& pace) {
-    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, piece_bytes)));
-    for (std::int64_t at = 0; at < bytes;) {
-        const std::int64_t length = std::min(bytes - at, piece_bytes);
-        if (!pace(length)) return {ErrorCode::failed, "carrying was given up"};
-        const std::span<std::byte> piece = std::span(buffer).first(static_cast<std::size_t>(length));
-        const Result<std::int64_t> read = from.read_at(piece, at);
-        if (!read.ok()) return read.status();
-        if (read.value() != length)
-            return {ErrorCode::format, from.path() + " is damaged: it became shorter than it was"};
-        if (Status status = to.write_at(piece, at); !status.ok()) return status;
-        at += length;
-    }
-    return {};
-}
-
-Status copy_file(const Carried& carried, const std::string& part, const Pace& pace) {
+Status copy_file(const Carried& carried, const std::string& part, const storage::Pace& pace) {
     Result<storage::FilePtr> from = storage::open_file(carried.from, {.read = true, .regular_only = true});
     if (!from.ok()) return from.status();
     storage::discard_file(part);  // of an attempt before
     Result<storage::FilePtr> to = storage::open_file(
         part, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!to.ok()) return to.status();
-    Status status = copy(*from.value(), *to.value(), carried.file_bytes, pace);
+    Status status = storage::copy_paced(*from.value(), *to.value(), carried.file_bytes, pace);
     status.keep_first(to.value()->close());
     return status;
 }
 
-Status carry_file(const Carried& carried, bool sync, const Pace& pace) {
+/// S3's alone: RADOS has files, which are copied like any other.
+bool is_object(const std::string& place) {
+    return place.starts_with("s3:");
+}
+
+bool is_there(const Carried& carried) {
+    if (!is_object(carried.to)) return size_of(carried.to) == carried.file_bytes;
+    const Result<storage::ObjectAt> object = storage::object_at(carried.to);
+    if (!object.ok()) return false;
+    const Result<storage::ObjectFacts> facts = object.value().objects->facts(object.value().name);
+    return facts.ok() && facts.value().size_bytes == carried.file_bytes;
+}
+
+Status copy_to_place(const Carried& carried, bool sync, const storage::Pace& pace) {
+    if (is_object(carried.to)) {
+        const Result<storage::ObjectAt> object = storage::object_at(carried.to);
+        if (!object.ok()) return object.status();
+        return storage::put_file(carried.from, carried.file_bytes, object.value(), {.only_if_absent = true},
+                                 pace);
+    }
+    if (Status status = check_free(carried.to); !status.ok()) return status;
+    const std::string part = part_path(carried.to, carried.token);
+    Status status = copy_file(carried, part, pace);
+    if (status.ok()) status = finish_file(part, carried.to, sync);
+    if (!status.ok()) storage::discard_file(part);
+    return status;
+}
+
+Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) {
     const std::int64_t bytes = size_of(carried.from);
-    const bool is_there = carried.may_be_there && size_of(carried.to) == carried.file_bytes;
-    if (bytes < 0 && is_there) return {};
+    const bool is_done = carried.may_be_there && is_there(carried);
+    if (bytes < 0 && is_done) return {};
     if (bytes < 0) return {ErrorCode::format, carried.from + " is gone from the stage"};
     if (bytes != carried.file_bytes)
         return {ErrorCode::format, carried.from + " is damaged: it has " + std::to_string(bytes) +
                                        " of its " + std::to_string(carried.file_bytes) + " bytes"};
-    if (!is_there) {
-        if (Status status = check_free(carried.to); !status.ok()) return status;
-        const std::string part = part_path(carried.to, carried.token);
-        Status status = copy_file(carried, part, pace);
-        if (status.ok()) status = finish_file(part, carried.to, sync);
-        if (!status.ok()) {
-            storage::discard_file(part);
-            return status;
-        }
+    if (!is_done) {
+        if (Status status = copy_to_place(carried, sync, pace); !status.ok()) return status;
     }
     storage::discard_file(carried.from);
     return {};
 }
 
+/// Of a format that has a store: `from` is the folder of the step's members.
+Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
+    if (!is_folder(carried.from)) {
+        if (carried.may_be_there && read_step(carried.to).ok()) return {};
+        return {ErrorCode::format, carried.from + " is gone from the stage"};
+    }
+    return add_to_store(
+        carried.from, carried.to,
+        {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
+}
+
+/// Whether the error would come again.
+bool is_lasting(const Status& status) {
+    switch (status.code()) {
+        case ErrorCode::exists:
+        case ErrorCode::format:
+        case ErrorCode::invalid_argument:
+        case ErrorCode::unsupported:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
-Status carry(const Carried& carried, bool sync, const Pace& pace) {
+Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
     return guarded("carrying " + carried.from, [&] {
+        if (!store_of(carried.to).empty()) return carry_step(carried, sync, pace, store_version);
         Carried overview = carried;
         overview.from += overview::suffix;
         overview.to += overview::suffix;
@@ -153,7 +187,8 @@ void Carrier::run() {
         if (is_ending_) return;
         const Carried next = waiting_.front();
         lock.unlock();
-        Status status = carry(next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); });
+        Status status = carry(
+            next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); }, &store_version_);
         lock.lock();
         if (is_ending_) {
             // What has arrived is not told any more; the stage says it.
@@ -170,7 +205,7 @@ void Carrier::run() {
             arrived_.push_back(next.step);
             continue;
         }
-        if (status.code() == ErrorCode::exists || status.code() == ErrorCode::format) {
+        if (is_lasting(status)) {
             ended_ = {status.code(),
                       "step " + std::to_string(next.step) + " stays on the stage: " + status.text()};
             return;

@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "storage/paced_copy.hpp"
 
 namespace hakobi::series {
 
@@ -19,19 +19,17 @@ struct Carried {
     std::int64_t step = 0;
     std::string from, to;
     std::uint64_t token = 0;      ///< of the name that it has at its place until it is whole there
-    std::int64_t file_bytes = 0;  ///< its size; what has another one is damaged
+    std::int64_t file_bytes = 0;  ///< its size, or its members'; what has another one is damaged
     /// A file of that size at its place is its copy: a kill, or an error, came between its final name and the end here.
     bool may_be_there = false;
 };
 
-/// Called with the size of each piece before it is copied; false gives up.
-using Pace = std::function<bool(std::int64_t)>;
-
 /// Copies a file to its place under a temporary name, gives it its final name there, and removes it from the stage; its overview
-/// goes before it. Done again after a kill at any point it does the rest. With `sync` the copy is on stable storage before the
-/// original goes. format where the file is not what it was, exists where something else has its place; other errors leave the
-/// file where it is, and may pass. Local; no MPI and no HDF5, any thread.
-Status carry(const Carried& carried, bool sync, const Pace& pace);
+/// goes before it. On S3 it is put as one object. A step that its format keeps in a store is added there (Format::add_step), whose version
+/// on objects is in `store_version` for the next one. Done again after a kill at any point it does the rest. With `sync` the copy is on
+/// stable storage before the original goes. format where the file is not what it was, exists where something else has its place, or
+/// has changed the store; other errors leave the file where it is, and may pass. Local; no MPI and no HDF5, any thread.
+Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version);
 
 /// Carries files in their order, in a thread, until it is destroyed. What fails is tried again, at longer and longer intervals, and
 /// those behind it wait; what is damaged or in the way ends it. All local, for one thread.
@@ -73,6 +71,7 @@ class Carrier {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Carried> waiting_;
+    std::string store_version_;  // the thread's
     std::vector<std::int64_t> arrived_;
     Status ended_, failing_;
     double copied_s_ = 0;  // when something was, or had to be, last

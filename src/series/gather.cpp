@@ -30,6 +30,7 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi {
 namespace series {
@@ -151,6 +152,14 @@ Work find_work(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
     Work work;
+    if (storage::is_object_store(path)) {
+        const Result<std::optional<Marker>> marker = read_marker(path);
+        marker.status().throw_if_error();
+        if (!marker.value())
+            throw Error(ErrorCode::not_found, "cannot gather " + path + ": no steps of it are on a stage");
+        work.prefixes.insert(path);
+        return work;
+    }
     if (pieces_folder_of(path + std::string(gathered_suffix))) {
         work.folders.insert(path);
         return work;
@@ -187,10 +196,13 @@ class SeriesLock {
         if (prefix == prefix_) return status_;
         leave();
         prefix_ = prefix;
-        Result<storage::LockFile> taken = lock_series(prefix);
-        status_ = taken.ok() ? Status() : taken.status();
-        if (!taken.ok()) return status_;
-        lock_ = std::move(taken).value();
+        status_ = {};
+        // Of steps that go to an object store the stage is locked.
+        if (!storage::is_object_store(prefix)) {
+            Result<storage::LockFile> taken = lock_series(prefix);
+            if (!taken.ok()) return status_ = taken.status();
+            lock_ = std::move(taken).value();
+        }
         Result<Unfinished> home = bring_home(prefix, Gaps::left, true);
         if (!home.ok()) return status_ = home.status();
         const Result<Series> series = find_series(prefix);

@@ -22,6 +22,7 @@
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -267,9 +268,11 @@ Status check_store(const std::string& prefix, std::string_view extension) {
     if (format == nullptr) return {};
     const std::string store = prefix + std::string(extension);
     struct stat info {};
-    if (::lstat(store.c_str(), &info) != 0) return {};
-    Status status = S_ISDIR(info.st_mode) ? format->steps_in(store).status()
-                                          : Status(ErrorCode::format, store + ": it is no folder");
+    const bool is_on_objects = storage::is_object_store(store);
+    if (!is_on_objects && ::lstat(store.c_str(), &info) != 0) return {};
+    Status status = is_on_objects || S_ISDIR(info.st_mode)
+                        ? format->steps_in(store).status()
+                        : Status(ErrorCode::format, store + ": it is no folder");
     if (status.ok()) return format->mend_store(store);
     if (status.code() != ErrorCode::format && status.code() != ErrorCode::unsupported) return status;
     return {ErrorCode::exists, "cannot write the steps of " + prefix + ": " + status.text()};
@@ -361,9 +364,6 @@ Result<storage::LockFile> lock_series(const std::string& prefix) {
     return lock;
 }
 
-namespace {
-
-/// What an earlier run has on a stage comes home, or goes.
 Status take_stage(const std::string& prefix, IfExists if_exists) {
     if (if_exists == IfExists::replace) return discard_stage(prefix);
     const Gaps gaps = if_exists == IfExists::resume ? Gaps::none : Gaps::left;
@@ -372,10 +372,24 @@ Status take_stage(const std::string& prefix, IfExists if_exists) {
     return home.status();
 }
 
+namespace {
+
+/// The lock, once a file can be made there, and what a stage has.
+Status hold_by_lock(const std::string& given, const std::string& prefix, std::string_view extension,
+                    IfExists if_exists, storage::LockFile& lock) {
+    const bool has_folders = !storage::system_path(given).empty();
+    if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
+    if (Status status = probe(given, extension); !status.ok()) return status;
+    Result<storage::LockFile> taken = lock_series(prefix);
+    if (!taken.ok()) return taken.status();
+    lock = std::move(taken).value();
+    return take_stage(prefix, if_exists);
+}
+
 }  // namespace
 
 Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view extension, IfExists if_exists,
-                           std::int64_t buffer_bytes) {
+                           std::int64_t buffer_bytes, Holding holding) {
     const std::string given(prefix_as_given);
     const std::string prefix = storage::lasting_path(given);
     if (prefix.empty()) {
@@ -384,13 +398,11 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
                           "' names storage that keeps no files: use the method none to write nothing, or ./" +
                           given + " for files of that name in this folder");
     }
-    const bool has_folders = !storage::system_path(given).empty();
-    if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
-    if (Status status = probe(given, extension); !status.ok()) return status;
-    Result<storage::LockFile> lock = lock_series(prefix);
-    if (!lock.ok()) return lock.status();
-    Claim claim{.lock = std::move(lock).value()};
-    if (Status status = take_stage(prefix, if_exists); !status.ok()) return status;
+    Claim claim;
+    if (holding == Holding::lock) {
+        Status status = hold_by_lock(given, prefix, extension, if_exists, claim.lock);
+        if (!status.ok()) return status;
+    }
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (if_exists != IfExists::replace) {

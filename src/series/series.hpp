@@ -22,7 +22,7 @@ namespace hakobi::series {
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
 //   run.series.000256.nc                  a part of what that shows: steps 256 and later
 //   run.zarr/                             all whole steps of a format that has a store (format/format.hpp); there run_000012.zarr
-//                                         is a step's name, and of no file but the folder of its members until they are in it
+//                                         is a step's name, and of no file but, on a stage, of the folder of its members
 //   run_000012.hdf.mesh                   the mesh that was put in step 12; it may stand in temporary names and pieces, too
 //   run.staged                            where steps are that have not arrived (stage.hpp)
 //   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
@@ -87,6 +87,14 @@ struct Claim {
 
     [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().next_step(); }
 };
+/// What an earlier run has on a stage comes home, or goes where it is replaced. Errors are bring_home's.
+Status take_stage(const std::string& prefix, IfExists if_exists);
+
+/// What keeps other runs out of a prefix.
+enum class Holding {
+    lock,   ///< that claim_series takes
+    marker  ///< that the caller has put on an object store, after take_stage (stage.hpp)
+};
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
 /// gives steps their names that a killed run had stored (unfinished.hpp; not with IfExists::replace), removes files of
 /// steps that never became whole and says so, and does with earlier steps what `if_exists` says: `resume` gathers
@@ -94,7 +102,7 @@ struct Claim {
 /// exists when another run writes the prefix, when it holds steps (`fail`), or when something that is
 /// not a regular file has a step's name.
 Result<Claim> claim_series(std::string_view prefix, std::string_view extension, IfExists if_exists,
-                           std::int64_t buffer_bytes);
+                           std::int64_t buffer_bytes, Holding holding = Holding::lock);
 
 /// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the caller holds it.
 Status remove_pieces(const std::string& folder, storage::LockFile lock = {});

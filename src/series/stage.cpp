@@ -16,29 +16,18 @@
 #include "overview/overview.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
+#include "storage/objects/put_file.hpp"
 
 namespace hakobi::series {
 namespace {
 
-constexpr std::string_view marker_suffix = ".staged", folder_suffix = ".stage";
+constexpr std::string_view marker_suffix = ".staged";
 constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ";
 constexpr std::int64_t most_marker_bytes = 8192;
-constexpr std::size_t num_digits = 16;
 
 std::string name_of(std::string_view path) {
     return std::string(path.substr(path.rfind('/') + 1));
-}
-
-/// The series on the stage whose folder this is: "…/run.0123456789abcdef.stage/run". "" where it is no such folder.
-std::string series_in(const std::string& folder) {
-    const std::string name = name_of(folder);
-    const std::size_t behind = 1 + num_digits + folder_suffix.size();
-    if (folder.empty() || folder[0] != '/' || name.size() <= behind) return {};
-    const std::string_view ending = std::string_view(name).substr(name.size() - behind);
-    if (ending[0] != '.' || !ending.ends_with(folder_suffix) ||
-        ending.substr(1, num_digits).find_first_not_of("0123456789abcdef") != std::string_view::npos)
-        return {};
-    return folder + "/" + name.substr(0, name.size() - behind);
 }
 
 std::string node_name() {
@@ -46,20 +35,36 @@ std::string node_name() {
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
+std::string where(const Marker& marker) {
+    return marker.folder + " of node " + marker.node;
+}
+
+std::string text_of(const Marker& marker) {
+    std::string text(head);
+    text.append(node_word).append(marker.node).append("\n");
+    return text.append(folder_word).append(marker.folder).append("\n");
+}
+
 Status write_marker(const std::string& prefix, const Marker& marker) {
-    const std::string path = marker_path(prefix), part = part_path(path, random_run_id()[0]);
-    const std::string text = std::string(head)
-                                 .append(node_word)
-                                 .append(marker.node)
-                                 .append("\n")
-                                 .append(folder_word)
-                                 .append(marker.folder)
-                                 .append("\n");
+    const std::string path = marker_path(prefix), text = text_of(marker);
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+    if (storage::is_object_store(prefix)) {
+        const Result<storage::ObjectAt> object = storage::object_at(path);
+        if (!object.ok()) return object.status();
+        Status status = object.value().objects->put(object.value().name, bytes, {.only_if_absent = true});
+        if (status.code() != ErrorCode::exists) return status;
+        const Result<std::optional<Marker>> other = read_marker(prefix);
+        const bool is_told = other.ok() && other.value();
+        return {ErrorCode::exists, "the steps of " + prefix + ": in use by a run" +
+                                       (is_told ? ", with the stage " + where(*other.value()) : "") + " (" +
+                                       path + ")"};
+    }
+    const std::string part = part_path(path, random_run_id()[0]);
     Result<storage::FilePtr> file = storage::open_file(
         part, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!file.ok()) return file.status();
     Discarding discarding(part);
-    Status status = file.value()->write_at(std::as_bytes(std::span(text)), 0);
+    Status status = file.value()->write_at(bytes, 0);
     // The marker is all that leads to the steps.
     if (status.ok()) status = file.value()->sync();
     status.keep_first(file.value()->close());
@@ -68,13 +73,15 @@ Status write_marker(const std::string& prefix, const Marker& marker) {
     return status;
 }
 
+Status remove_marker(const std::string& prefix) {
+    if (!storage::is_object_store(prefix)) return storage::remove_file(marker_path(prefix));
+    const Result<storage::ObjectAt> object = storage::object_at(marker_path(prefix));
+    return object.ok() ? object.value().objects->remove(object.value().name) : object.status();
+}
+
 bool is_folder(const std::string& path) {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-std::string where(const Marker& marker) {
-    return marker.folder + " of node " + marker.node;
 }
 
 /// A file that is whole on the stage.
@@ -98,9 +105,9 @@ std::vector<Staged> staged_files(const Series& series) {
     return files;
 }
 
-/// What its format says of a file that may have been damaged since.
+/// What its format says of a file that may have been damaged since; of a folder its members do, when it is carried.
 Status look_into(const Staged& file) {
-    if (file.is_mesh) return {};
+    if (file.is_mesh || !store_of(file.path).empty()) return {};
     for (const format::Format* format : format::formats()) {
         if (format->extension() == file.extension) return format->read(file.path).status();
     }
@@ -117,6 +124,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
                  Unfinished& result) {
     const std::uint64_t run = checksum_of(std::as_bytes(std::span(staged_prefix)));
     bool is_gap = false;
+    std::string store_version;
     for (const Staged& file : staged_files(series)) {
         const std::string what = (file.is_mesh ? "the mesh of step " : "step ") + std::to_string(file.step);
         if (is_gap && gaps == Gaps::none) {
@@ -126,13 +134,14 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
         const std::string place = prefix + file.path.substr(staged_prefix.size());
         Status status = look_into(file);
         if (status.ok()) {
-            status = carry({.step = file.step,
-                            .from = file.path,
-                            .to = place,
-                            .token = token({run, run}, file.step),
-                            .file_bytes = size_of(file.path),
-                            .may_be_there = true},
-                           true, [](std::int64_t) { return true; });
+            status = carry(
+                {.step = file.step,
+                 .from = file.path,
+                 .to = place,
+                 .token = token({run, run}, file.step),
+                 .file_bytes = size_of(file.path),
+                 .may_be_there = true},
+                true, [](std::int64_t) { return true; }, &store_version);
         }
         if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
             result.lost.push_back(what + " did not come from the stage: " + status.text());
@@ -143,6 +152,12 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
         if (!file.is_mesh) result.completed.push_back({file.step, place, file.extension});
     }
     return {};
+}
+
+void discard(const Staged& file) noexcept {
+    if (!store_of(file.path).empty()) return storage::discard_file(storage::joined_scheme + file.path);
+    storage::discard_file(file.path + std::string(overview::suffix));
+    storage::discard_file(file.path);
 }
 
 /// Whether it has gone: what is not ours keeps it.
@@ -164,6 +179,10 @@ std::optional<std::string> prefix_of_marker(std::string_view path) {
 }
 
 bool is_staged(const std::string& prefix) {
+    if (storage::is_object_store(prefix)) {
+        const Result<storage::ObjectAt> object = storage::object_at(marker_path(prefix));
+        return object.ok() && object.value().objects->facts(object.value().name).ok();
+    }
     struct stat info {};
     return ::lstat(storage::system_path(marker_path(prefix)).c_str(), &info) == 0;
 }
@@ -175,7 +194,7 @@ std::string Stage::prefix_on(std::string_view stage, std::string_view prefix, co
     return std::string(stage)
         .append("/")
         .append(part.substr(0, part.size() - part_suffix.size()))
-        .append(folder_suffix)
+        .append(stage_suffix)
         .append("/")
         .append(name);
 }
@@ -202,7 +221,7 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
 }
 
 Carried Stage::carried(std::int64_t step, const std::string& from, std::int64_t file_bytes) const {
-    const std::string staged = series_in(folder_);
+    const std::string staged = series_on_stage(folder_);
     const std::uint64_t run = checksum_of(std::as_bytes(std::span(staged)));
     return {.step = step,
             .from = from,
@@ -212,25 +231,47 @@ Carried Stage::carried(std::int64_t step, const std::string& from, std::int64_t 
 }
 
 void Stage::end() noexcept {
-    storage::discard_file(marker_path(prefix_));
+    // Where a run with if_exists replace has taken the place, the marker is that one's.
+    const Result<std::optional<Marker>> marker = read_marker(prefix_);
+    if (marker.ok() && marker.value() && marker.value()->folder == folder_) (void)remove_marker(prefix_);
     lock_.release();
     if (!remove_folder(folder_))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix_.c_str(),
                      folder_.c_str());
 }
 
-Result<std::optional<Marker>> read_marker(const std::string& prefix) {
-    const std::string path = marker_path(prefix);
-    Result<storage::FilePtr> file = storage::open_file(path, {.read = true, .regular_only = true});
-    if (!file.ok()) {
-        if (file.status().code() == ErrorCode::not_found) return std::optional<Marker>();
-        return file.status();
+namespace {
+
+/// The marker's bytes; nothing where there is none.
+Result<std::optional<std::string>> marker_text(const std::string& path) {
+    using Found = std::optional<std::string>;
+    if (storage::is_object_store(path)) {
+        const Result<storage::ObjectAt> object = storage::object_at(path);
+        if (!object.ok()) return object.status();
+        const Result<std::optional<storage::WholeObject>> whole = storage::get_object(object.value());
+        if (!whole.ok()) return whole.status();
+        if (!whole.value()) return Found();
+        const std::vector<std::byte>& bytes = whole.value()->bytes;
+        return Found(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     }
+    Result<storage::FilePtr> file = storage::open_file(path, {.read = true, .regular_only = true});
+    if (file.status().code() == ErrorCode::not_found) return Found();
+    if (!file.ok()) return file.status();
     std::string text(most_marker_bytes, '\0');
     const Result<std::int64_t> read = file.value()->read_at(std::as_writable_bytes(std::span(text)), 0);
     if (!read.ok()) return read.status();
     text.resize(static_cast<std::size_t>(read.value()));
-    std::string_view rest = text;
+    return Found(std::move(text));
+}
+
+}  // namespace
+
+Result<std::optional<Marker>> read_marker(const std::string& prefix) {
+    const std::string path = marker_path(prefix);
+    const Result<std::optional<std::string>> text = marker_text(path);
+    if (!text.ok()) return text.status();
+    if (!text.value()) return std::optional<Marker>();
+    std::string_view rest = *text.value();
     const auto line_after = [&rest](std::string_view word) -> std::string {
         const std::size_t end = rest.find('\n');
         if (!rest.starts_with(word) || end == std::string_view::npos) return {};
@@ -243,7 +284,7 @@ Result<std::optional<Marker>> read_marker(const std::string& prefix) {
         Marker marker;
         marker.node = line_after(node_word);
         marker.folder = line_after(folder_word);
-        if (!series_in(marker.folder).empty()) return std::optional(marker);
+        if (!series_on_stage(marker.folder).empty()) return std::optional(marker);
     }
     return Status(ErrorCode::format, path + " does not say where its steps are staged: look for " +
                                          name_of(prefix) +
@@ -255,7 +296,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!found.ok()) return found.status();
     if (!found.value()) return Unfinished();
     const Marker& marker = *found.value();
-    const std::string staged = series_in(marker.folder);
+    const std::string staged = series_on_stage(marker.folder);
     if (!is_folder(marker.folder)) {
         return Status(ErrorCode::not_found, "steps of " + prefix + " are on the stage " + where(marker) +
                                                 ", which is not to be seen on node " + node_name() +
@@ -281,7 +322,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!series.ok()) return series.status();
     const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();
     if (!is_empty && !removes) return result;
-    storage::discard_file(marker_path(prefix));
+    (void)remove_marker(prefix);
     lock.value().release();
     if (!remove_folder(marker.folder))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),
@@ -295,17 +336,14 @@ Status discard_stage(const std::string& prefix) {
     if (!found.value()) return {};
     const Marker& marker = *found.value();
     if (is_folder(marker.folder)) {
-        const std::string staged = series_in(marker.folder);
+        const std::string staged = series_on_stage(marker.folder);
         Result<storage::LockFile> lock = lock_series(staged);
         if (!lock.ok()) return lock.status();
         const Result<Series> series = find_series(staged);
         if (!series.ok()) return series.status();
-        for (const Staged& file : staged_files(series.value())) {
-            storage::discard_file(file.path + std::string(overview::suffix));
-            storage::discard_file(file.path);
-        }
+        for (const Staged& file : staged_files(series.value())) discard(file);
         for (const std::string& part : series.value().parts) storage::discard_file(part);
-        if (Status status = storage::remove_file(marker_path(prefix)); !status.ok()) return status;
+        if (Status status = remove_marker(prefix); !status.ok()) return status;
         lock.value().release();
         (void)remove_folder(marker.folder);
         return {};
@@ -313,7 +351,7 @@ Status discard_stage(const std::string& prefix) {
     std::fprintf(stderr,
                  "hakobi: %s: the steps that are replaced are partly on the stage %s, and stay there\n",
                  prefix.c_str(), where(marker).c_str());
-    return storage::remove_file(marker_path(prefix));
+    return remove_marker(prefix);
 }
 
 }  // namespace hakobi::series

@@ -29,6 +29,10 @@ namespace hakobi::series {
 //     temporary name, then 3 in the order of the steps, then 4. Where the folder is not to be seen, on another node, nothing is
 //     changed, and the error says where the steps are.
 //
+// The place may be on objects, "s3://bucket/run": 3 is then a put (carrier.hpp), and the marker, created conditionally before the run looks
+// at what is there, keeps other runs out: no lock is. Who finds it asks the lock of the stage's folder whether its writer lives. Decision 80.
+// Of a format that has a store the stage has the folder of each step's members, run_000012.zarr.
+//
 // The marker moves with the steps, so a series may be moved to another folder, or renamed: the file names on the stage keep the old
 // name, and steps arrive by the new one. Decision 70. All local.
 

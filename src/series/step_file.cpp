@@ -172,16 +172,36 @@ Status create_step(const std::string& path, const format::Layout& layout,
 Status finish_step(const std::string& part, const std::string& path, bool sync) {
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);
+    if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
+    if (series_on_stage(folder_of(path)).empty()) return add_to_store(folder, path, {.sync = sync});
+    if (Status status = check_free(path); !status.ok()) return status;
+    return storage::commit_file(folder, path, {.replaces = true, .is_durable = sync});
+}
+
+std::string series_on_stage(const std::string& folder) {
+    constexpr std::size_t num_digits = 16;
+    const std::string name = folder.substr(folder.rfind('/') + 1);
+    const std::size_t behind = 1 + num_digits + stage_suffix.size();
+    if (folder.empty() || folder[0] != '/' || name.size() <= behind) return {};
+    const std::string_view ending = std::string_view(name).substr(name.size() - behind);
+    if (ending[0] != '.' || !ending.ends_with(stage_suffix) ||
+        ending.substr(1, num_digits).find_first_not_of("0123456789abcdef") != std::string_view::npos)
+        return {};
+    return folder + "/" + name.substr(0, name.size() - behind);
+}
+
+Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how) {
     const Result<std::vector<std::byte>> bytes =
         storage::read_whole(description_path(folder), {.regular_only = true});
+    if (bytes.status().code() == ErrorCode::not_found)
+        return {ErrorCode::format, description_path(folder) + " is missing"};
     if (!bytes.ok()) return bytes.status();
     const Result<format::StepDescription> step = format::decode_step(bytes.value());
     if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());
     if (Status status = format::check_description(step.value()); !status.ok())
         return {ErrorCode::format, folder + ": " + status.text()};
-    if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
     return format_of_step(path)->add_step(folder, store_of(path), parse_step_name(path).step, step.value(),
-                                          sync);
+                                          how);
 }
 
 const format::Format* format_of_step(const std::string& path) {

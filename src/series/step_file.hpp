@@ -21,6 +21,8 @@ namespace hakobi::series {
 /// "<prefix>_000012.nc" with a format's extension, and the name it has until it is whole; series.hpp has the table of
 /// names. Whoever may write to the folder could make that name a trap: `token` is one that nobody can foretell.
 inline constexpr std::string_view part_suffix = ".part", whole_suffix = ".whole";
+/// How the name of a run's folder on a stage ends.
+inline constexpr std::string_view stage_suffix = ".stage";
 [[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension);
 [[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);
 /// The name of a hidden step's file between `part`, once all its bytes are stored, and the final one.
@@ -61,9 +63,17 @@ void cut_file(const std::string& path, std::int64_t file_bytes) noexcept;
 /// are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);
 
-/// The same for a step's file; the members of a step that its format keeps in a store go there, as the folder's description
-/// says.
+/// Where the steps of a series are that go over a stage (stage.hpp): "…/run.0123456789abcdef.stage/run". "" where the folder is no
+/// such one. Pure.
+[[nodiscard]] std::string series_on_stage(const std::string& folder);
+
+/// The same for a step's file. The members of a step that its format keeps in a store go there, as the folder's description
+/// says; on a stage, whence they go to their store (carrier.hpp), their folder gets the step's name.
 Status finish_step(const std::string& part, const std::string& path, bool sync);
+
+/// Adds the step whose members are in `folder` to the store that has the step of that name. Returns what Format::add_step does, and
+/// format where the folder is damaged.
+Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how);
 
 /// What a step's file, or its format's store, says of the step with that name. Returns what Format::read does.
 Result<format::FoundStep> read_step(const std::string& path);

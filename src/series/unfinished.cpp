@@ -14,6 +14,7 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -128,9 +129,11 @@ void complete_for_reading(const std::string& prefix) noexcept {
         const Result<storage::LockFile> lock =
             storage::LockFile::take(lock_path(prefix), "the steps of " + prefix);
         // A run writes them, or nobody can know that none does.
-        if (!lock.ok() || !lock.value().is_held()) return {};
+        const bool is_on_objects = storage::is_object_store(prefix);  // there the stage is locked
+        if (!lock.ok() || (!lock.value().is_held() && !is_on_objects)) return {};
         const Result<Unfinished> home = bring_home(prefix, Gaps::none, false);
         if (home.ok()) tell(prefix, home.value(), "is left as it is");
+        if (is_on_objects) return home.status().code() == ErrorCode::exists ? Status() : home.status();
         const Result<Series> series = find_series(prefix);
         if (!series.ok()) return series.status();
         const Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::none);

@@ -210,6 +210,27 @@ Status make_joined(const std::string& folder, std::span<const Member> members) {
     return status;
 }
 
+Result<std::vector<std::int64_t>> sizes_of_members(const std::string& folder) {
+    const Result<std::vector<Member>> members = read_members(folder, {});
+    if (!members.ok()) return members.status();
+    std::vector<std::int64_t> sizes;
+    for (const Member& member : members.value()) {
+        sizes.push_back(member.end - member.begin);
+        const std::string path = member_path(folder, sizes.size() - 1);
+        Result<FilePtr> file = open_file(path, {.regular_only = true});
+        if (file.status().code() == ErrorCode::not_found)
+            return Status(ErrorCode::format, path + " is missing");
+        if (!file.ok()) return file.status();
+        const Result<std::int64_t> size = file.value()->size_bytes();
+        if (!size.ok()) return size.status();
+        if (size.value() != sizes.back()) {
+            return Status(ErrorCode::format, path + " is damaged: it has " + std::to_string(size.value()) +
+                                                 " of its " + std::to_string(sizes.back()) + " bytes");
+        }
+    }
+    return sizes;
+}
+
 Result<FilePtr> open_joined(const std::string& folder, const OpenMode& mode) {
     if (mode.create) {
         return Status(ErrorCode::unsupported,

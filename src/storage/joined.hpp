@@ -28,6 +28,8 @@ struct Member {
 
 /// Makes the folder, which must not exist, with all its members. `folder` has no "joined:". Local.
 Status make_joined(const std::string& folder, std::span<const Member> members);
+/// The sizes of its members; format where one has another size than it was made with. Local.
+Result<std::vector<std::int64_t>> sizes_of_members(const std::string& folder);
 [[nodiscard]] std::string member_path(const std::string& folder, std::size_t member);
 
 /// The folder of a path with that scheme; "" of any other path.

@@ -84,6 +84,10 @@ class Objects {
 
     virtual Status put(const std::string& name, std::span<const std::byte> bytes, const PutMode& mode) = 0;
     Status put(const std::string& name, std::span<const std::byte> bytes) { return put(name, bytes, {}); }
+    /// Puts over the object that has `version` (ObjectFacts; "": where there is none), and returns the new one. `exists` where
+    /// another put, or removal, has come between: of several that know one version just one succeeds.
+    virtual Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                        const std::string& version) = 0;
     /// Bytes from `offset` on; returns how many, fewer than asked only at the object's end.
     virtual Result<std::int64_t> get(const std::string& name, std::int64_t offset, std::span<std::byte> into,
                                      const GetMode& mode) = 0;

@@ -5,10 +5,10 @@
 
 #include "base/checksum.hpp"
 #include "base/guard.hpp"
+#include "base/parallel.hpp"
 #include "store/consolidated.hpp"
 #include "store/index_reader.hpp"
 #include "store/maintenance.hpp"
-#include "store/parallel.hpp"
 #include "store/store.hpp"
 #include "store/survey.hpp"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/checksum.hpp"
-#include "store/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace hakobi::store {
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "base/parallel.hpp"
 #include "base/process.hpp"
 #include "base/random.hpp"
 #include "storage/objects.hpp"
-#include "store/parallel.hpp"
 #include "store/place.hpp"
 #include "store/segments.hpp"
 

@@ -40,6 +40,10 @@ class Unreliable final : public storage::Objects {
         if (!status.ok() || now == Fault::done_but_not_told) return lost;
         return objects_->put(name, bytes, mode);
     }
+    Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                const std::string& version) override {
+        return objects_->replace(name, bytes, version);
+    }
     Result<std::int64_t> get(const std::string& name, std::int64_t offset, std::span<std::byte> into,
                              const storage::GetMode& mode) override {
         return objects_->get(name, offset, into, mode);

@@ -1,10 +1,10 @@
 // A run of the format zarr that one of its ranks ends at a random moment, and who looks at what it left;
 // tests/output/killed_store.sh starts both:
 //
-//   killed_store write PREFIX METHOD HIDDEN SEED   resumes PREFIX and writes steps until it is killed
-//   killed_store check PREFIX                      prints the number of steps, all of which are whole, or says what is wrong
+//   killed_store write PREFIX NOTES METHOD HIDDEN SEED   resumes PREFIX and writes steps until it is killed
+//   killed_store check PREFIX NOTES                      prints the number of steps, all whole, or says what is wrong
 //
-// PREFIX.told has the last step whose end_step returned where output is not hidden: it must be there afterwards.
+// NOTES.told has the last step whose end_step returned where output is not hidden: it must be there afterwards.
 #include <unistd.h>
 #include <chrono>
 #include <csignal>
@@ -24,7 +24,8 @@ double value_at(std::int64_t step, std::int64_t element) {
     return static_cast<double>(1000 * step + element % 997);
 }
 
-int write(const std::string& prefix, const std::string& method, bool is_hidden, unsigned seed) {
+int write(const std::string& prefix, const std::string& notes, const std::string& method, bool is_hidden,
+          unsigned seed) {
     MPI_Init(nullptr, nullptr);
     const auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
     std::mt19937 random(seed);
@@ -43,7 +44,7 @@ int write(const std::string& prefix, const std::string& method, bool is_hidden, 
     }
     const auto block = hakobi::split(extents, comm.size(), comm.rank());
     std::int64_t step = 0;
-    if (std::ifstream first(prefix + ".next"); first) first >> step;
+    if (std::ifstream first(notes + ".next"); first) first >> step;
     for (;; ++step) {
         std::vector<double> values;
         for (std::int64_t y = 0; y < block.count[0]; ++y) {
@@ -55,13 +56,13 @@ int write(const std::string& prefix, const std::string& method, bool is_hidden, 
             {.name = "eta", .compression = "zstd", .block = block, .data = std::span<const double>(values)});
         out.put({.name = "raw", .block = block, .data = std::span<const double>(values)});
         out.end_step();
-        if (comm.rank() == 0 && !is_hidden) std::ofstream(prefix + ".told") << step << "\n";
+        if (comm.rank() == 0 && !is_hidden) std::ofstream(notes + ".told") << step << "\n";
     }
 }
 
-int check(const std::string& prefix) {
+int check(const std::string& prefix, const std::string& notes) {
     std::int64_t told = -1;
-    if (std::ifstream file(prefix + ".told"); file) file >> told;
+    if (std::ifstream file(notes + ".told"); file) file >> told;
     std::int64_t num = 0;
     try {
         auto in = hakobi::Input::open(prefix);
@@ -84,7 +85,7 @@ int check(const std::string& prefix) {
         if (error.code() != hakobi::ErrorCode::not_found) return std::printf("%s\n", error.what()), 1;
     }
     if (told >= num) return std::printf("step %lld was ended and is lost\n", static_cast<long long>(told)), 1;
-    std::ofstream(prefix + ".next") << num << "\n";
+    std::ofstream(notes + ".next") << num << "\n";
     std::printf("%lld\n", static_cast<long long>(num));
     return 0;
 }
@@ -93,9 +94,9 @@ int check(const std::string& prefix) {
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
-    if (what == "write" && argc == 6)
-        return write(argv[2], argv[3], std::string(argv[4]) == "1",
-                     static_cast<unsigned>(std::stoul(argv[5])));
-    if (what == "check" && argc == 3) return check(argv[2]);
+    if (what == "write" && argc == 7)
+        return write(argv[2], argv[3], argv[4], std::string(argv[5]) == "1",
+                     static_cast<unsigned>(std::stoul(argv[6])));
+    if (what == "check" && argc == 4) return check(argv[2], argv[3]);
     return 2;
 }

@@ -127,3 +127,13 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object_servers.S3Se
             yield server
     except UnavailableError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def ceph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What a client of a real cluster of Ceph needs in its environment, where there can be one."""
+    try:
+        with object_servers.ceph(tmp_path_factory.mktemp("ceph")) as environment:
+            yield environment
+    except UnavailableError as error:
+        pytest.skip(str(error))

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,15 +26,6 @@ WAVE = BUILD / "examples" / "wave_cpp"
 pytestmark = [pytest.mark.programs, pytest.mark.once]
 if not COPY.is_file():
     pytest.skip(f"{COPY} is not built", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def ceph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    try:
-        with object_servers.ceph(tmp_path_factory.mktemp("ceph")) as environment:
-            yield environment
-    except UnavailableError as error:
-        pytest.skip(str(error))
 
 
 def run(words: list[str], environment: dict[str, str], timeout_s: float = 120) -> subprocess.CompletedProcess[str]:

@@ -171,7 +171,18 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path, what: str) -> No
         steps.read("eta", step=0)
 
 
-def test_object_storage_is_refused_at_once(tmp_path: Path) -> None:
-    wrote = run_python(WRITER, tmp_path, "rados:pool/run", "none", "fail", str(NX))
-    assert wrote.returncode != 0
-    assert "format zarr: rados:pool/run is no folder of a file system" in wrote.stderr
+def test_object_storage_without_a_stage_is_refused_at_once(tmp_path: Path) -> None:
+    for prefix in ("rados:pool/run", "s3://bucket/run"):
+        wrote = run_python(WRITER, tmp_path, prefix, "none", "fail", str(NX))
+        assert wrote.returncode != 0
+        assert f"{prefix}: steps of the format zarr are put there whole, over a stage" in wrote.stderr
+
+
+def test_a_step_has_nothing_of_a_field_that_a_killed_run_left_there(tmp_path: Path) -> None:
+    write(tmp_path / "run")
+    shutil.copy(tmp_path / "run.zarr/late/c.1.0.0", tmp_path / "run.zarr/late/c.2.0.0")
+    write(tmp_path / "run", if_exists="resume")  # late is in its second step only
+    late = zarr.open_group(f"{tmp_path}/run.zarr", mode="r")["late"]
+    assert late.shape == (4, NY, NX)
+    assert not (tmp_path / "run.zarr/late/c.2.0.0").exists()
+    assert np.array_equal(late[3], eta(1).astype(np.float32))

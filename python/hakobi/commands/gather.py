@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from hakobi import programs
@@ -11,11 +9,12 @@ from hakobi.progress import run_program
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
-def command(path: Path) -> int:
+@click.argument("path")
+def command(path: str) -> int:
     """Make whole files of the pieces that a `per-process` run left in PATH.
 
-    PATH is a `*.pieces` folder or a folder that holds such folders. Complete sets become their file and are removed;
+    PATH is a `*.pieces` folder or a folder that holds such folders, or the prefix of a series (out/run, s3://bucket/run),
+    whose steps on this node's stage go to their place. Complete sets become their file and are removed;
     incomplete ones, those beside a file that holds something else, and those of a run that goes on are left and named.
     Needs no MPI launcher.
     """

@@ -139,7 +139,8 @@ class Catalogue:
     def _begin_with_objects(self, path: ObjectPath) -> None:
         """What has something below it is a folder. Raises InputError where the bucket is not there or not readable."""
         try:
-            is_folder = not path.key or any(True for _ in entries_of(path))
+            is_store = path.key and zarr_store.is_store(path)
+            is_folder = not is_store and (not path.key or any(True for _ in entries_of(path)))
             if not is_folder:
                 next(entries_of(path.parent), None)
         except FileNotFoundError as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hakobi import layout
 from hakobi.errors import HakobiError
+from hakobi.post import zarr_store
 from hakobi.post.catalogue import Series, Steps, StoreSeries, overview_state
 from hakobi.post.extremes import Extremes, joined, known_extremes, read_extremes
 from hakobi.post.glance import Glance, glance
@@ -119,7 +120,8 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
     readable = [number for number in glances if number not in unreadable]
     if readable and (stripes := _stripes(series.path(readable[-1]))):
         found.notes.append(f"{'the last file' if len(readable) > 1 else 'the file'} on its servers: {stripes}")
-    if series.width and (staged := staged_text(series.folder / series.prefix.removesuffix("_"))):
+    is_series = series.width or series.suffix == zarr_store.SUFFIX
+    if is_series and (staged := staged_text(series.folder / series.prefix.removesuffix("_"))):
         found.notes.append(staged)
     found.numbers = [number + s for number in readable if number >= 0 for s in range(glances[number].num_steps)]
     found.times = [time for number in readable for time in glances[number].times]

@@ -17,7 +17,7 @@ from hakobi.errors import FormatError
 from hakobi.post import classic, zarr_store
 from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
 from hakobi.post.place import Location, OpenFile
-from hakobi.post.reaching import open_location
+from hakobi.post.reaching import open_location, size_below
 from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
 
 #: Where a VTKHDF file has the names of its fields, and its time.
@@ -39,8 +39,7 @@ def glance(path: Location) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
     if zarr_store.is_store(path):
         store = zarr_store.Store(path)
-        size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
-        return Glance(tuple(store.times), tuple(store.arrays), size)
+        return Glance(tuple(store.times), tuple(store.arrays), size_below(path))
     file = open_location(path)
     try:
         size = file.identity.num_bytes

@@ -133,6 +133,14 @@ def entries_of(folder: ObjectPath) -> Iterator[Entry]:
         yield Entry(posixpath.basename(meta["path"]), True, False)
 
 
+def size_below(folder: ObjectPath) -> int:
+    import obstore
+
+    with _told(folder):
+        pages = obstore.list(_store(folder.store), folder.key)
+        return sum(int(meta["size"]) for page in pages for meta in page)
+
+
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_REQUESTS, "hakobi-objects")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hakobi.post import classic, hdf5, vtkhdf, zarr_store
-from hakobi.post.place import Identity, Location
+from hakobi.post.place import Location
 from hakobi.post.reaching import open_location
 from hakobi.post.source import Step
 
@@ -14,8 +14,9 @@ def open_step(path: Location, root: Location | None = None) -> Step:
     """Opens a step's file. Files that it names by links of its own (VTKHDF) must lie below `root`, by default its
     folder. Raises FileNotFoundError, PermissionError, FormatError (torn, still being written, of another kind)."""
     if zarr_store.is_store(path):
-        metadata = path / zarr_store.METADATA
-        return Step(path, zarr_store.survey(path), None, (Identity.of(metadata, metadata.lstat()),))
+        found = zarr_store.survey(path)
+        assert isinstance(found.reader, zarr_store.Store)
+        return Step(path, found, None, (found.reader.identity,))
     file = open_location(path)
     try:
         if file.read(3, 0) == b"CDF":

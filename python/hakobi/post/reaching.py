@@ -44,6 +44,13 @@ def entries_of(folder: Location) -> Iterator[Entry]:
             yield Entry(entry.name, entry.is_file(follow_symlinks=False), entry.is_dir(follow_symlinks=False))
 
 
+def size_below(folder: Location) -> int:
+    """The bytes of all files. Raises OSError."""
+    if isinstance(folder, ObjectPath):
+        return objects.size_below(folder)
+    return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
+
+
 class _LocalFile:
     def __init__(self, path: Path, fd: int) -> None:
         self.path: Location = path

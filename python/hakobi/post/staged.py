@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from hakobi.post.place import Location
+from hakobi.post.reaching import open_location
 from hakobi.words import count_text
 
 _MOST_BYTES = 8192
@@ -14,12 +15,13 @@ _MARKER = re.compile(r"hakobi stage\nnode ([^\n]+)\nfolder (/[^\n]+\.[0-9a-f]{16
 
 def staged_text(prefix: Location) -> str:
     """A sentence that says which steps of a prefix have not arrived, and where they are; "" where there is no stage."""
-    if not isinstance(prefix, Path):  # objects have none
-        return ""
     marker = prefix.with_name(prefix.name + ".staged")
     try:
-        with marker.open(encoding="utf-8") as file:
-            match = _MARKER.match(file.read(_MOST_BYTES))
+        file = open_location(marker)
+        try:
+            match = _MARKER.match(file.read(_MOST_BYTES, 0).decode())
+        finally:
+            file.close()
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:
@@ -28,7 +30,7 @@ def staged_text(prefix: Location) -> str:
         return f"{marker.name} does not say where its stage is: steps may be there"
     node, folder = match.groups()
     name = re.escape(Path(folder).name[: -len(".0123456789abcdef.stage")])
-    step = re.compile(rf"{name}_(\d{{6,}})\.(?:nc|hdf)(?:\.[0-9a-f]{{16}}\.(part|whole))?")
+    step = re.compile(rf"{name}_(\d{{6,}})\.(?:nc|hdf|zarr)(?:\.[0-9a-f]{{16}}\.(part|whole))?")
     try:
         found = [match for path in Path(folder).iterdir() if (match := step.fullmatch(path.name))]
     except OSError:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import base64
 import json
 import math
-import os
 import struct
-from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post.place import Location
+from hakobi.post.place import Identity, Location, OpenFile
+from hakobi.post.reaching import open_location, seen
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -38,18 +37,18 @@ _INDEX_ENTRY = 16
 _CHECKSUM = 4
 
 
-def is_store(folder: Location) -> TypeGuard[Path]:
+def is_store(folder: Location) -> bool:
     """Whether it is a folder that has a group's metadata."""
-    return isinstance(folder, Path) and folder.name.endswith(SUFFIX) and (folder / METADATA).is_file()
+    return folder.name.endswith(SUFFIX) and seen(folder / METADATA) is not None
 
 
 class Store:
     """A group's arrays. `read` is `hakobi.post.source.Reader`'s."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Location) -> None:
         """Raises FormatError where it is no group of Hakobi's, OSError."""
         self.folder = folder
-        text = (folder / METADATA).read_bytes()
+        text, self.identity = _whole(folder / METADATA)
         try:
             if len(text) > _MOST_METADATA:
                 raise ValueError("too long")
@@ -70,17 +69,21 @@ class Store:
         num, chunk = self.arrays["time"]["shape"][0], _chunk(self.arrays["time"])[0]
         if not 0 <= num <= MOST_COORDINATES:
             raise ValueError(f"{num} steps")
-        parts = [np.fromfile(self.folder / "time" / f"c.{i}", "<f8") for i in range(math.ceil(num / chunk))]
+        parts = [self._doubles("time", i) for i in range(math.ceil(num / chunk))]
         if any(len(part) != chunk for part in parts):
             raise ValueError("its times are torn")
         return [float(t) for part in parts for t in part][:num]
+
+    def _doubles(self, name: str, chunk: int) -> Array:
+        data, _ = _whole(self.folder / name / f"c.{chunk}")
+        return np.frombuffer(data[: len(data) // 8 * 8], "<f8")
 
     def line(self, name: str) -> Array | None:
         """The coordinates of an axis; None where it has none."""
         document = self.arrays.get(name)
         if document is None or document["dimension_names"] != [name] or document["shape"][0] > MOST_COORDINATES:
             return None
-        values = np.fromfile(self.folder / name / "c.0", "<f8")
+        values = self._doubles(name, 0)
         return values if len(values) == document["shape"][0] else None
 
     def read(self, this: Field, time: int, box: Box) -> Array:
@@ -92,35 +95,38 @@ class Store:
         key = ".".join(["c", *([str(max(0, time))] if has_time else []), *("0" for _ in ranges)])
         result = np.empty([b - a for a, b in ranges], this.dtype)
         try:
-            fd = os.open(self.folder / this.name / key, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            file = open_location(self.folder / this.name / key)
         except FileNotFoundError:
             result[...] = _number(document["fill_value"])
             return result.reshape([b - a for a, b in box])
         try:
-            chunk, places, unpack = self._chunks(document, has_time, fd)
+            chunk, places, unpack = self._chunks(document, has_time, file)
+            wanted = []
             for index in np.ndindex(*(places.shape[:-1])):
                 starts = [i * n for i, n in zip(index, chunk, strict=True)]
                 both = [
                     (max(a, s), min(b, s + n)) for (a, b), s, n in zip(ranges, starts, chunk, strict=True)
                 ]  # fmt: skip
-                if any(a >= b for a, b in both):
-                    continue
-                offset, length = (int(word) for word in places[index])
-                values = np.frombuffer(unpack(_read(fd, length, offset)), this.dtype).reshape(chunk)
+                if all(a < b for a, b in both):
+                    offset, length = (int(word) for word in places[index])
+                    wanted.append((starts, both, offset, bytearray(length)))
+            file.fill([(memoryview(packed), offset) for _, _, offset, packed in wanted])
+            for starts, both, _, packed in wanted:
+                values = np.frombuffer(unpack(packed), this.dtype).reshape(chunk)
                 result[tuple(slice(a - r[0], b - r[0]) for (a, b), r in zip(both, ranges, strict=True))] = values[
                     tuple(slice(a - s, b - s) for (a, b), s in zip(both, starts, strict=True))
                 ]
         except (ValueError, struct.error, RuntimeError) as error:
             raise FormatError(f"{self.folder.name}/{this.name}/{key} is damaged: {error}") from error
         finally:
-            os.close(fd)
+            file.close()
         return result.reshape([b - a for a, b in box])
 
     @staticmethod
-    def _chunks(document: Any, has_time: bool, fd: int) -> tuple[list[int], Array, Any]:
+    def _chunks(document: Any, has_time: bool, file: OpenFile) -> tuple[list[int], Array, Any]:
         """Extents of a chunk, where each is (the grid, then offset and length), and what unpacks one."""
         shard, codecs = _chunk(document), document["codecs"]
-        size = os.fstat(fd).st_size
+        size = file.identity.num_bytes
         chunk = shard
         if codecs[0]["name"] == "sharding_indexed":
             chunk, codecs = codecs[0]["configuration"]["chunk_shape"], codecs[0]["configuration"]["codecs"]
@@ -131,30 +137,29 @@ class Store:
         if chunk == shard:
             places = np.array([[0, size]], "<u8")
         else:
-            words = _read(fd, _INDEX_ENTRY * num, size - _CHECKSUM - _INDEX_ENTRY * num)
+            words, start = bytearray(_INDEX_ENTRY * num), size - _CHECKSUM - _INDEX_ENTRY * num
+            if start < 0:
+                raise ValueError("torn")
+            file.fill([(memoryview(words), start)])
             places = np.frombuffer(words, "<u8").reshape(num, 2)
             if (places.sum(axis=1) > size).any() or (places[:, 1] > size).any():
                 raise ValueError("its index leads out of the shard")
         return chunk, places.reshape(*grid, 2), _unpack_blosc if len(codecs) > 1 else bytes
 
 
-def _unpack_blosc(packed: bytes) -> bytes:
+def _whole(path: Location) -> tuple[bytes, Identity]:
+    """Raises FileNotFoundError, OSError."""
+    file = open_location(path)
+    try:
+        return file.read(min(file.identity.num_bytes, _MOST_METADATA + 1), 0), file.identity
+    finally:
+        file.close()
+
+
+def _unpack_blosc(packed: bytearray) -> bytes:
     from numcodecs import blosc
 
     return bytes(blosc.decompress(packed))
-
-
-def _read(fd: int, length: int, offset: int) -> bytes:
-    if offset < 0:
-        raise ValueError("torn")
-    parts = []
-    while length > 0:
-        part = os.pread(fd, min(length, 1 << 30), offset)
-        if not part:
-            raise ValueError("torn")
-        parts.append(part)
-        length, offset = length - len(part), offset + len(part)
-    return b"".join(parts)
 
 
 def _chunk(document: Any) -> list[int]:
@@ -180,7 +185,7 @@ def _text(attributes: Any, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def survey(folder: Path) -> Found:
+def survey(folder: Location) -> Found:
     """What is in a series' group. Raises FormatError, OSError."""
     store = Store(folder)
     found = Found(reader=store, kind="zarr")

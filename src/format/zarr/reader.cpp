@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "base/crc32c.hpp"
@@ -37,12 +39,12 @@ Result<Axis> read_axis(const std::string& store, const std::string& name, std::i
     take("units", axis.units);
     take("standard_name", axis.standard_name);
     const std::string path = store + "/" + name + "/c.0";
-    const Result<std::optional<std::vector<std::byte>>> bytes = get(path);
-    if (!bytes.ok()) return bytes.status();
-    if (!bytes.value() || std::ssize(*bytes.value()) != length * std::ssize(std::array<double, 8>{}))
+    const Result<std::optional<storage::WholeObject>> found = get(path);
+    if (!found.ok()) return found.status();
+    if (!found.value() || std::ssize(found.value()->bytes) != length * std::ssize(std::array<double, 8>{}))
         return damaged(path, "the coordinates of axis " + name + " are not there");
     axis.values.resize(static_cast<std::size_t>(length));
-    std::memcpy(axis.values.data(), bytes.value()->data(), bytes.value()->size());
+    std::memcpy(axis.values.data(), found.value()->bytes.data(), found.value()->bytes.size());
     return axis;
 }
 
@@ -92,11 +94,12 @@ Status read_chunk(storage::File& file, const Array& array, const Place& place, f
 
 Status read_packed(const std::string& path, const Block& block, std::span<std::byte> values) {
     const std::string folder = path.substr(0, path.rfind('/'));
-    const Result<std::optional<std::vector<std::byte>>> text = get(folder + "/zarr.json");
+    const Result<std::optional<storage::WholeObject>> text = get(folder + "/zarr.json");
     if (!text.ok()) return text.status();
     if (!text.value()) return damaged(folder, "it has no zarr.json");
-    const auto* const begin = reinterpret_cast<const char*>(text.value()->data());
-    Result<Array> made = Array::from_json(name_of(folder), Json::parse(begin, begin + text.value()->size()));
+    const std::vector<std::byte>& bytes = text.value()->bytes;
+    const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+    Result<Array> made = Array::from_json(name_of(folder), Json::parse(begin, begin + bytes.size()));
     if (!made.ok()) return made.status();
     const Array& array = made.value();
     if (array.shape != block.global)
@@ -134,16 +137,59 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     return {};
 }
 
+/// A group as it was read last, with the coordinates of its axes and the names of its shards: who reads its steps one after the other
+/// asks a server for little more than its version.
+struct KnownGroup {
+    std::string store;
+    Group group;
+    std::map<std::string, Axis> axes;
+    std::map<std::string, std::set<std::string>> shards;  // by array, of a store on objects
+
+    [[nodiscard]] Result<bool> has_shard(const std::string& name, const std::string& key) {
+        if (!storage::is_object_store(store))
+            return is_there(std::string(store).append("/").append(name).append("/") + key);
+        const auto known = shards.find(name);
+        if (known != shards.end()) return known->second.contains(key);
+        const Result<std::vector<std::string>> names = names_in(std::string(store).append("/").append(name));
+        if (!names.ok() && names.status().code() != ErrorCode::not_found) return names.status();
+        if (names.ok()) shards[name].insert(names.value().begin(), names.value().end());
+        return shards[name].contains(key);
+    }
+    [[nodiscard]] Result<Axis> axis(const std::string& name, std::int64_t length, Attributes attributes) {
+        const auto known = axes.find(name);
+        if (known != axes.end()) return known->second;
+        Result<Axis> axis = read_axis(store, name, length, std::move(attributes));
+        if (axis.ok()) axes.emplace(name, axis.value());
+        return axis;
+    }
+};
+
+/// Null where there is no group. Files are read anew.
+Result<std::shared_ptr<KnownGroup>> known_group(const std::string& store) {
+    static thread_local std::shared_ptr<KnownGroup> last;
+    if (last && last->store == store && !last->group.version.empty()) {
+        const Result<std::string> version = version_of(store + "/zarr.json");
+        if (version.ok() && version.value() == last->group.version) return last;
+    }
+    last.reset();
+    Result<std::optional<Group>> found = read_group(store);
+    if (!found.ok()) return found.status();
+    if (found.value())
+        last = std::make_shared<KnownGroup>(
+            KnownGroup{.store = store, .group = std::move(*found.value()), .axes = {}, .shards = {}});
+    return last;
+}
+
 }  // namespace
 
 Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
-    Result<std::optional<Group>> found = read_group(store);
-    if (!found.ok()) return found.status();
+    const Result<std::shared_ptr<KnownGroup>> known = known_group(store);
+    if (!known.ok()) return known.status();
     const auto at = static_cast<std::size_t>(number);
-    if (!found.value() || number < 0 || at >= found.value()->times.size() ||
-        std::isnan(found.value()->times[at]))
+    if (!known.value() || number < 0 || at >= known.value()->group.times.size() ||
+        std::isnan(known.value()->group.times[at]))
         return Status(ErrorCode::not_found, store + " has no step " + std::to_string(number));
-    const Group& group = *found.value();
+    const Group& group = known.value()->group;
     return reading(store, [&]() -> Result<FoundStep> {
         FoundStep step{.time = group.times[at], .title = {}, .time_units = {}};
         step.attributes = attributes_of(group.attributes);
@@ -165,7 +211,7 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             }
             if (dims.size() == 1 && dims[0] == name) {
                 Result<Axis> axis =
-                    read_axis(store, name, document.at("shape").at(0).get<std::int64_t>(), attributes);
+                    known.value()->axis(name, document.at("shape").at(0).get<std::int64_t>(), attributes);
                 if (!axis.ok()) return axis.status();
                 step.axes.push_back(std::move(axis).value());
                 continue;
@@ -174,7 +220,9 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             if (!array.ok()) return array.status();
             const Array& is = array.value();
             const std::string file = name + "/" + is.key(number);
-            if (!is_there(store + "/" + file)) continue;  // not put in this step
+            const Result<bool> has_it = known.value()->has_shard(name, is.key(number));
+            if (!has_it.ok()) return has_it.status();
+            if (!has_it.value()) continue;  // not put in this step
             FoundField field{.shown = {.name = name,
                                        .type = std::string(format::name_of(is.type)),
                                        .dims = is.dims,
@@ -188,11 +236,12 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             if (!is.is_contiguous()) field.why_library = "it is packed in chunks";
             step.fields.push_back(std::move(field));
         }
-        std::set<std::string> known;
-        for (const Axis& axis : step.axes) known.insert(axis.name);
+        std::set<std::string> dims_known;
+        for (const Axis& axis : step.axes) dims_known.insert(axis.name);
         for (const FoundField& field : step.fields) {
             for (const std::string& dim : field.shown.dims)
-                if (known.insert(dim).second) step.axes.push_back({.name = dim, .units = {}, .values = {}});
+                if (dims_known.insert(dim).second)
+                    step.axes.push_back({.name = dim, .units = {}, .values = {}});
         }
         return step;
     });

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <hakobi/block.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "format/format.hpp"
 #include "format/found_step.hpp"
 #include "format/step.hpp"
 #include "format/zarr/array.hpp"
@@ -30,8 +32,12 @@ namespace hakobi::format::zarr {
 //  3. The group's zarr.json is replaced by one with longer arrays: the step is there, all of it.
 //  4. Each array's own zarr.json follows. Who opens arrays by themselves sees the step a moment later.
 //
-// A file is replaced by a rename. Killed in 1 or 2, it leaves shards that the next step of that number replaces; in 4, arrays that
-// `mend` makes longer.
+// A file is replaced by a rename. Killed in 1 or 2, it leaves shards that the next step of that number replaces, or removes where it
+// has no such field; in 4, arrays that `mend` makes longer.
+//
+// The store may be on objects, "s3://bucket/run.zarr": the step's folder is on a stage, and each file is put as one object. In 3 the
+// object is put over the version that was read, which is the one that this process put last: where anybody else has been, nothing is
+// changed. Decision 80.
 
 inline constexpr std::int64_t times_a_chunk = 1024;
 
@@ -40,6 +46,7 @@ inline constexpr std::int64_t times_a_chunk = 1024;
 struct Group {
     nlohmann::ordered_json attributes, arrays;  ///< arrays: zarr.json of each by its name
     std::vector<double> times;
+    std::string version = {};  ///< of its zarr.json on objects
 };
 
 /// Nothing where there is no group.
@@ -47,11 +54,10 @@ Result<std::optional<Group>> read_group(const std::string& store);
 /// Step `number` without its values; `file` of its fields is relative to the store's folder.
 Result<FoundStep> read_stored(const std::string& store, std::int64_t number);
 
-/// invalid_argument, naming the field, where the step's fields are not like those of the same name in the group.
-Status check_like(const Group& group, const StepDescription& step);
+Result<std::unique_ptr<StoredFields>> fields_in(const std::string& store);
 /// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end.
 Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
-                const StepDescription& step, bool sync);
+                const StepDescription& step, const Adding& how);
 /// 4, where it was killed.
 Status mend(const std::string& store);
 /// Removes what 1 to 4 have made, and no other file.

@@ -79,14 +79,12 @@ class Zarr final : public Format {
                                                 std::int64_t number) const override {
         return zarr::read_stored(store, number);
     }
-    [[nodiscard]] Status check_like(const std::string& store, const StepDescription& step) const override {
-        const Result<std::optional<zarr::Group>> group = zarr::read_group(store);
-        if (!group.ok()) return group.status();
-        return group.value() ? zarr::check_like(*group.value(), step) : Status();
+    [[nodiscard]] Result<std::unique_ptr<StoredFields>> fields_in(const std::string& store) const override {
+        return zarr::fields_in(store);
     }
     [[nodiscard]] Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
-                                  const StepDescription& step, bool sync) const override {
-        return zarr::add_step(folder, store, number, step, sync);
+                                  const StepDescription& step, const Adding& how) const override {
+        return zarr::add_step(folder, store, number, step, how);
     }
     [[nodiscard]] Status mend_store(const std::string& store) const override { return zarr::mend(store); }
     [[nodiscard]] Status remove_store(const std::string& store) const override {

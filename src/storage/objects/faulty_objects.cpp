@@ -25,6 +25,10 @@ class FaultyObjects final : public Objects {
         last_put_.push_back(name);
         return status;
     }
+    Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                const std::string& version) override {
+        return under(Operation::put, name, [&] { return inner_->replace(name, bytes, version); });
+    }
     Result<std::int64_t> get(const std::string& name, std::int64_t offset, std::span<std::byte> into,
                              const GetMode& mode) override {
         return under(

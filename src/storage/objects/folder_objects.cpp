@@ -1,6 +1,7 @@
 // Objects as files below a folder. An object that is being written lies in .hakobi-new/, an upload's parts in
 // .hakobi-uploads/ID/; what a killed process has left there nobody reads.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,28 @@ class FolderObjects final : public Objects {
         Status status = write_file(draft, bytes);
         if (status.ok()) status = publish(draft, name, mode);
         if (!status.ok()) ::unlink(draft.c_str());
+        return status;
+    }
+
+    Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                const std::string& version) override {
+        if (Status status = check_object_name(name); !status.ok()) return status;
+        const std::string draft = root_ + "/.hakobi-new/" + random_name();
+        Status status = write_file(draft, bytes);
+        if (!status.ok()) return status;
+        // Who replaces holds this lock while it looks and renames.
+        const std::string gate = root_ + "/.hakobi-new/replacing";
+        const Descriptor lock(::open(gate.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+        if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0)
+            status = status_of_errno(errno, "cannot lock", gate);
+        struct stat info {};
+        std::string there, now;
+        if (status.ok() && ::stat(place(name).c_str(), &info) == 0) there = facts_of(info).version;
+        if (status.ok() && there != version) status = replaced_before(place(name));
+        if (status.ok() && ::stat(draft.c_str(), &info) == 0) now = facts_of(info).version;
+        if (status.ok()) status = publish(draft, name, {.only_if_absent = version.empty()});
+        if (status.ok()) return now;
+        ::unlink(draft.c_str());
         return status;
     }
 

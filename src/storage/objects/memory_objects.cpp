@@ -55,6 +55,19 @@ class MemoryObjects final : public RangedObjects {
         return put_locked(name, Bytes(bytes.begin(), bytes.end()), mode);
     }
 
+    Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                const std::string& version) override {
+        if (Status status = check_object_name(name); !status.ok()) return status;
+        const std::scoped_lock lock(contents_->mutex);
+        const auto found = contents_->objects.find(name);
+        const bool is_there = found != contents_->objects.end();
+        if ((is_there ? std::to_string(found->second.version) : "") != version)
+            return replaced_before(place(name));
+        Status status = put_locked(name, Bytes(bytes.begin(), bytes.end()), {});
+        if (!status.ok()) return status;
+        return std::to_string(contents_->objects.at(name).version);
+    }
+
     Result<std::int64_t> get(const std::string& name, std::int64_t offset, std::span<std::byte> into,
                              const GetMode& mode) override {
         const std::scoped_lock lock(contents_->mutex);

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "storage/backend.hpp"
+#include "storage/objects/put_file.hpp"
 #include "storage/objects/rados_store.hpp"
 #include "storage/objects/stores.hpp"
 #include "storage/objects/striped_file.hpp"
@@ -53,16 +55,17 @@ Result<ObjectsPtr> bucket_of(const std::string& bucket) {
     return kept<ObjectsPtr>(bucket, open_s3_objects);
 }
 
-class S3File final : public File {
+/// An object as it was when it was opened.
+class ObjectFile final : public File {
   public:
-    S3File(std::string path, ObjectsPtr bucket, std::string name, ObjectFacts facts)
+    ObjectFile(std::string path, ObjectsPtr objects, std::string name, ObjectFacts facts)
         : path_(std::move(path)),
-          bucket_(std::move(bucket)),
+          objects_(std::move(objects)),
           name_(std::move(name)),
           facts_(std::move(facts)) {
-        abilities_.file_system = "s3";
+        abilities_.file_system = objects_->abilities().kind;
         abilities_.has_ranges = abilities_.has_holes = abilities_.renames = false;
-        abilities_.stripe_bytes = bucket_->abilities().min_part_bytes;
+        abilities_.stripe_bytes = objects_->abilities().min_part_bytes;
         abilities_.passes_cache = true;
     }
     Status write_at(std::span<const std::byte> /*data*/, std::int64_t /*offset*/) override {
@@ -73,8 +76,8 @@ class S3File final : public File {
             return status;
         const std::int64_t there = std::clamp<std::int64_t>(facts_.size_bytes - offset, 0, std::ssize(data));
         if (there == 0) return std::int64_t{0};
-        return bucket_->get(name_, offset, data.first(static_cast<std::size_t>(there)),
-                            {.version = facts_.version});
+        return objects_->get(name_, offset, data.first(static_cast<std::size_t>(there)),
+                             {.version = facts_.version});
     }
     Result<std::int64_t> size_bytes() override { return facts_.size_bytes; }
     Status set_size(std::int64_t /*bytes*/) override { return refusal("resize"); }
@@ -90,18 +93,24 @@ class S3File final : public File {
     }
 
     std::string path_;
-    ObjectsPtr bucket_;
+    ObjectsPtr objects_;
     std::string name_;
     ObjectFacts facts_;
     Abilities abilities_;
 };
 
+Result<FilePtr> open_object(const ObjectsPtr& objects, const std::string& name, const std::string& path) {
+    Result<ObjectFacts> facts = objects->facts(name);
+    if (!facts.ok()) return facts.status();
+    return FilePtr(std::make_unique<ObjectFile>(path, objects, name, facts.value()));
+}
+
 Status unwritable(const std::string& path) {
     return {
         ErrorCode::unsupported,
         "cannot write s3:" + path +
-            ": S3 takes whole objects, not ranges of a file; what Hakobi writes there are stores of fields "
-            "and Zarr, files go to a file system or to rados:POOL/NAME"};
+            ": S3 takes whole objects, not ranges of a file: steps go there over a stage, a folder of this "
+            "node (HAKOBI_STAGE, hint hakobi_stage)"};
 }
 
 }  // namespace
@@ -110,7 +119,10 @@ Result<FilePtr> open_rados(const std::string& path, const OpenMode& mode) {
     const auto [pool, name] = split(path);
     Result<StripedPlace> place = pool_of(pool);
     if (!place.ok()) return place.status();
-    return open_striped(place.value(), name, mode);
+    Result<FilePtr> striped = open_striped(place.value(), name, mode);
+    // What has no head is an object that was put whole, as those of a Zarr group are.
+    if (striped.status().code() != ErrorCode::format || mode.write) return striped;
+    return open_object(place.value().heads, name, mode.name.empty() ? "rados:" + path : mode.name);
 }
 
 Status commit_rados(const std::string& from, const std::string& to, const CommitMode& mode) {
@@ -140,10 +152,7 @@ Result<FilePtr> open_s3(const std::string& path, const OpenMode& mode) {
     const auto [root, name] = split(path);
     Result<ObjectsPtr> bucket = bucket_of(root);
     if (!bucket.ok()) return bucket.status();
-    Result<ObjectFacts> facts = bucket.value()->facts(name);
-    if (!facts.ok()) return facts.status();
-    const std::string shown = mode.name.empty() ? "s3:" + path : mode.name;
-    return FilePtr(std::make_unique<S3File>(shown, bucket.value(), name, facts.value()));
+    return open_object(bucket.value(), name, mode.name.empty() ? "s3:" + path : mode.name);
 }
 
 Status commit_s3(const std::string& /*from*/, const std::string& to, const CommitMode& /*mode*/) {
@@ -161,6 +170,21 @@ Result<std::vector<Listed>> list_s3(const std::string& folder) {
     Result<ObjectsPtr> bucket = bucket_of(root);
     if (!bucket.ok()) return bucket.status();
     return list_names(*bucket.value(), name);
+}
+
+Result<ObjectAt> object_at(const std::string& path) {
+    const Location location = locate(path);
+    const auto [root, name] = split(location.path);
+    if (!is_object_store(path) || name.empty())
+        return Status(ErrorCode::invalid_argument, path + " names no object");
+    if (path.starts_with("s3:")) {
+        Result<ObjectsPtr> bucket = bucket_of(root);
+        if (!bucket.ok()) return bucket.status();
+        return ObjectAt{bucket.value(), name};
+    }
+    Result<StripedPlace> place = pool_of(root);
+    if (!place.ok()) return place.status();
+    return ObjectAt{place.value().heads, name};
 }
 
 }  // namespace hakobi::storage

@@ -8,7 +8,7 @@
 namespace hakobi::storage {
 
 /// Files on a pool of Ceph, "POOL/NAME": striped over objects (striped_file.hpp), whose bytes are in the pool's namespace
-/// "hakobi.data".
+/// "hakobi.data". Objects that were put whole are read as files, too.
 Result<FilePtr> open_rados(const std::string& path, const OpenMode& mode);
 Status commit_rados(const std::string& from, const std::string& to, const CommitMode& mode);
 Status remove_rados(const std::string& path);

@@ -57,6 +57,11 @@ bool is_object_store(std::string_view root) {
     return store != nullptr && store->is_server;
 }
 
+Status replaced_before(const std::string& place) {
+    return {ErrorCode::exists,
+            place + " is not what it was: another program has replaced or removed it since it was read"};
+}
+
 Status check_object_name(std::string_view name) {
     constexpr std::size_t most_bytes = 900;  // S3 takes 1,024 with the prefix, Ceph 2,048
     const auto wrong = [&](std::string_view why) {

@@ -1,5 +1,6 @@
 // What objects.hpp promises, held against every store.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -59,6 +60,52 @@ TEST_P(ObjectsContract, ReadsRangesAndStopsAtTheEnd) {
     EXPECT_EQ(store->get("object", 1 << 20, into).value(), 0);
     EXPECT_EQ(store->get("object", 5, {}).value(), 0);
     EXPECT_EQ(store->get("object", -1, into).status().code(), ErrorCode::invalid_argument);
+}
+
+TEST_P(ObjectsContract, ReplacesOnlyTheVersionThatItIsToldOf) {
+    OpenedStore store(GetParam());
+    const Bytes first = bytes_of(100, 1), second = bytes_of(120, 2), third = bytes_of(90, 3);
+    const Result<std::string> made = store->replace("group", first, "");
+    ASSERT_TRUE(made.ok()) << made.status().text();
+    EXPECT_EQ(made.value(), store->facts("group").value().version);
+    EXPECT_EQ(store->replace("group", second, "").status().code(), ErrorCode::exists);
+    const Result<std::string> replaced = store->replace("group", second, made.value());
+    ASSERT_TRUE(replaced.ok()) << replaced.status().text();
+    EXPECT_NE(replaced.value(), made.value());
+    EXPECT_EQ(replaced.value(), store->facts("group").value().version);
+    EXPECT_EQ(store->replace("group", third, made.value()).status().code(), ErrorCode::exists);
+    EXPECT_EQ(read_all(*store.again(), "group"), second);
+    ASSERT_TRUE(store->remove("group").ok());
+    EXPECT_EQ(store->replace("group", third, replaced.value()).status().code(), ErrorCode::exists);
+    EXPECT_EQ(store->facts("group").status().code(), ErrorCode::not_found);
+}
+
+TEST_P(ObjectsContract, OfThoseWhoReplaceOneVersionOneSucceeds) {
+    OpenedStore store(GetParam());
+    constexpr int num_threads = 4, num_rounds = 5;
+    std::string version = store->replace("group", bytes_of(50, 0), "").value();
+    for (int round = 0; round < num_rounds; ++round) {
+        std::atomic<int> num_done = 0;
+        std::array<Result<std::string>, num_threads> results{std::string(), std::string(), std::string(),
+                                                             std::string()};
+        {
+            std::vector<std::jthread> threads;
+            for (int t = 0; t < num_threads; ++t) {
+                threads.emplace_back([&, t] {
+                    const auto seed = static_cast<unsigned>(1 + round * num_threads + t);
+                    results[static_cast<std::size_t>(t)] =
+                        store.again()->replace("group", bytes_of(50, seed), version);
+                });
+            }
+        }
+        for (const Result<std::string>& result : results) {
+            const ErrorCode code = result.status().code();
+            EXPECT_TRUE(result.ok() || code == ErrorCode::exists) << result.status().text();
+            if (result.ok()) version = result.value();
+            num_done += result.ok() ? 1 : 0;
+        }
+        EXPECT_EQ(num_done, 1) << "in round " << round;
+    }
 }
 
 TEST_P(ObjectsContract, AnEmptyObjectIsThere) {

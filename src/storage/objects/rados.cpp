@@ -123,6 +123,8 @@ Status Rados::load() {
         library.find("rados_read_op_read", add_read) && library.find("rados_read_op_stat", add_stat) &&
         library.find("rados_read_op_operate", do_read) &&
         library.find("rados_aio_read_op_operate", start_read) &&
+        library.find("rados_write_op_assert_version", add_assert_written) &&
+        library.find("rados_aio_write_op_operate", start_write) &&
         library.find("rados_aio_create_completion2", new_completion) &&
         library.find("rados_aio_wait_for_complete", wait) &&
         library.find("rados_aio_get_return_value", result) &&

@@ -41,7 +41,10 @@ struct Rados {
     void (*add_compare)(Op op, const char* name, std::uint8_t how, const char* value,
                         std::size_t length) = nullptr;
     void (*add_attribute)(Op op, const char* name, const char* value, std::size_t length) = nullptr;
+    void (*add_assert_written)(Op op, std::uint64_t version) = nullptr;  ///< add_assert_version of a write
     int (*do_write)(Op op, Pool pool, const char* object, std::time_t* time, int flags) = nullptr;
+    int (*start_write)(Op op, Pool pool, Completion completion, const char* object, std::time_t* time,
+                       int flags) = nullptr;
 
     Op (*new_read)() = nullptr;
     void (*free_read)(Op op) = nullptr;

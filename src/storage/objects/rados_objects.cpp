@@ -42,13 +42,35 @@ class RadosObjects final : public RangedObjects {
           rados_(pool_->rados()) {}
 
     Status put(const std::string& name, std::span<const std::byte> bytes, const PutMode& mode) override {
-        if (std::ssize(bytes) > rados_abilities.max_object_bytes)
-            return {ErrorCode::invalid_argument, place(name) + ": an object of Ceph has at most 64 MiB"};
+        if (std::ssize(bytes) > rados_abilities.max_object_bytes) return too_large(name);
         return change("write", name, [&](Rados::Op op) {
             rados_.add_create(op, mode.only_if_absent ? Rados::create_exclusive : Rados::create_idempotent,
                               nullptr);
             rados_.add_write_full(op, chars(bytes), bytes.size());
         });
+    }
+
+    Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                const std::string& version) override {
+        if (Status status = check_object_name(name); !status.ok()) return status;
+        if (std::ssize(bytes) > rados_abilities.max_object_bytes) return too_large(name);
+        Rados::Op op = rados_.new_write();
+        if (version.empty()) {
+            rados_.add_create(op, Rados::create_exclusive, nullptr);
+        } else {
+            rados_.add_assert_written(op, std::strtoull(version.c_str(), nullptr, 10));
+        }
+        rados_.add_write_full(op, chars(bytes), bytes.size());
+        std::uint64_t now = 0;
+        const int error = complete(now, [&](Rados::Completion done) {
+            return rados_.start_write(op, pool_->get(), done, key(name).c_str(), nullptr, 0);
+        });
+        rados_.free_write(op);
+        const bool is_missing = error == -ENOENT && !version.empty();
+        if (error == -ERANGE || error == -EOVERFLOW || error == -EEXIST || is_missing)
+            return replaced_before(place(name));
+        if (error < 0) return failure(error, "write", name);
+        return std::to_string(now);
     }
 
     Result<std::int64_t> get(const std::string& name, std::int64_t offset, std::span<std::byte> into,
@@ -79,19 +101,10 @@ class RadosObjects final : public RangedObjects {
         int stat_error = 0;
         Rados::Op op = rados_.new_read();
         rados_.add_stat(op, &size, &time, &stat_error);
-        // The version comes with a completion only; the pool's last one may be another thread's.
-        Rados::Completion done = nullptr;
-        int error = rados_.new_completion(nullptr, nullptr, &done);
         std::uint64_t version = 0;
-        if (error >= 0) {
-            error = rados_.start_read(op, pool_->get(), done, key(name).c_str(), 0);
-            if (error >= 0) {
-                rados_.wait(done);
-                error = rados_.result(done);
-                version = rados_.version(done);
-            }
-            rados_.free_completion(done);
-        }
+        int error = complete(version, [&](Rados::Completion done) {
+            return rados_.start_read(op, pool_->get(), done, key(name).c_str(), 0);
+        });
         rados_.free_read(op);
         if (error >= 0) error = stat_error;
         if (error < 0) return failure(error, "find", name);
@@ -187,6 +200,25 @@ class RadosObjects final : public RangedObjects {
   private:
     [[nodiscard]] std::string place(const std::string& name) const { return root_ + "/" + name; }
     [[nodiscard]] std::string key(const std::string& name) const { return prefix_ + name; }
+    [[nodiscard]] Status too_large(const std::string& name) const {
+        return {ErrorCode::invalid_argument, place(name) + ": an object of Ceph has at most 64 MiB"};
+    }
+    /// What `start` began, until it is over, and the object's version, which comes with a completion only: the pool's last one may be
+    /// another thread's.
+    template <class Start>
+    int complete(std::uint64_t& version, const Start& start) const {
+        Rados::Completion done = nullptr;
+        int error = rados_.new_completion(nullptr, nullptr, &done);
+        if (error < 0) return error;
+        error = start(done);
+        if (error >= 0) {
+            rados_.wait(done);
+            error = rados_.result(done);
+            version = rados_.version(done);
+        }
+        rados_.free_completion(done);
+        return error;
+    }
     [[nodiscard]] Status failure(int error, const std::string& verb, const std::string& name) const {
         return rados_failure(error, "cannot " + verb + " " + place(name));
     }

@@ -5,8 +5,8 @@
 //     does not tell. Repeating is harmless but for what must happen once: a conditional put
 //     carries a random word, by which its own object is told from another's when the repeated one finds the name taken; a completed
 //     upload is known by its ETag.
-//  2. A server that ignores If-None-Match would overwrite. Before its first conditional put a process creates an object of its own
-//     twice: the second must be refused.
+//  2. A server that ignores If-None-Match or If-Match would overwrite. Before its first conditional put a process creates an object of
+//     its own twice, and puts over it with a wrong ETag: the second and the third must be refused.
 //  3. Bytes are protected by CRC-32C both ways: the server checks what it gets, we check what is read whole. Where a server wants MD5
 //     as well (object locks), it says so, and gets it from then on.
 //  4. An object that is replaced while it is read in ranges: each range asks for the ETag of the first (If-Match).
@@ -130,6 +130,34 @@ class S3Objects final : public Objects {
         if (sent.value().http_status == 412) return is_ours(request, sent.value(), is_own);
         if (!sent.value().ok()) return client_.failure(request, sent.value());
         return {};
+    }
+
+    Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
+                                const std::string& version) override {
+        if (Status status = check_object_name(name); !status.ok()) return status;
+        S3Request request = {.method = "PUT",
+                             .key = prefix_ + name,
+                             .headers = checksums(bytes),
+                             .body = bytes,
+                             .what = what("write", name)};
+        if (Status status = check_conditions(request.what); !status.ok()) return status;
+        const std::string word = random_name();
+        request.headers.push_back(version.empty() ? "if-none-match: *" : "if-match: \"" + version + "\"");
+        request.headers.push_back("x-amz-meta-hakobi-put: " + word);
+        Result<S3Answer> sent = send_with_checksums(request);
+        if (!sent.ok()) return sent.status();
+        const S3Answer& answer = sent.value();
+        if (answer.ok()) return without_quotes(answer.header("etag"));
+        // Where an earlier one of several tries was carried out, the last is refused.
+        if (answer.http_status != 412 && answer.http_status != 404) return client_.failure(request, answer);
+        const Result<S3Answer> there =
+            client_.send({.method = "HEAD", .key = request.key, .what = request.what});
+        if (!there.ok()) return there.status();
+        if (there.value().ok() && there.value().header("x-amz-meta-hakobi-put") == word)
+            return without_quotes(there.value().header("etag"));
+        if (answer.http_status == 404 && answer.code == "NoSuchBucket")
+            return client_.failure(request, answer);
+        return replaced_before(place(name));
     }
 
     Result<std::int64_t> get(const std::string& name, std::int64_t offset, std::span<std::byte> into,
@@ -392,13 +420,16 @@ class S3Objects final : public Objects {
         if (!first.value().ok() && first.value().http_status != 412)
             return client_.failure(probe, first.value());
         const Result<S3Answer> second = client_.send(probe);
+        probe.headers = {"if-match: \"00000000000000000000000000000000\""};
+        const Result<S3Answer> third = client_.send(probe);
         (void)client_.send({.method = "DELETE", .key = probe.key, .what = what});
         if (!second.ok()) return second.status();
-        if (second.value().http_status != 412) {
-            return {ErrorCode::unsupported,
-                    what +
-                        ": the server ignores If-None-Match, so that nothing would protect what is there; "
-                        "this needs one that creates objects conditionally"};
+        if (!third.ok()) return third.status();
+        if (second.value().http_status != 412 || third.value().ok()) {
+            return {ErrorCode::unsupported, what + ": the server ignores " +
+                                                (third.value().ok() ? "If-Match" : "If-None-Match") +
+                                                ", so that nothing would protect what is there; "
+                                                "this needs one that puts objects conditionally"};
         }
         is_conditional_known_ = true;
         return {};

@@ -1,4 +1,4 @@
-#include "store/parallel.hpp"
+#include "base/parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include "base/guard.hpp"
 #include "base/thread.hpp"
 
-namespace hakobi::store {
+namespace hakobi {
 
 Status for_each_parallel(std::size_t count, int num_threads, const std::string& name,
                          const std::function<Status(std::size_t)>& work) {
@@ -34,4 +34,4 @@ Status for_each_parallel(std::size_t count, int num_threads, const std::string& 
     return first;
 }
 
-}  // namespace hakobi::store
+}  // namespace hakobi

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/status.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::storage {
+
+/// Called with the size of each piece before it is moved; false gives up. Any thread.
+using Pace = std::function<bool(std::int64_t)>;
+
+/// What `pace` has given up.
+Status given_up();
+/// Reads all of `into`; format where the file ends before.
+Status read_exactly(File& file, std::int64_t offset, std::span<std::byte> into);
+/// Copies the first `bytes` of a file, piece by piece. format where it has fewer.
+Status copy_paced(File& from, File& to, std::int64_t bytes, const Pace& pace);
+
+}  // namespace hakobi::storage

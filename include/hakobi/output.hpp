@@ -71,7 +71,7 @@ struct OutputOptions {
     /// How many steps a file takes; all_steps: all of the run. The file is called after its first step, and each step is in it, for every
     /// reader, when its own file would have its name: a kill costs what has not been committed, and no step before. A step with other
     /// fields, or other values of a static one, begins a new file. 0: HAKOBI_STEPS_PER_FILE (a number or "all"); without it, or where
-    /// the format cannot, 1. More than 1 throws `unsupported` with format vtkhdf, method `per-process`, and `overview`.
+    /// the format cannot, 1. More than 1 throws `unsupported` with format zarr, method `per-process`, and `overview`.
     std::int64_t steps_per_file = 0;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
     /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name.
@@ -156,7 +156,7 @@ struct Field {
 /// completes every step whose values were all stored, and names the others on stderr. A file's bytes do not depend on the
 /// method or on the number of ranks. `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
 ///
-/// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0. Each rank's part
+/// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0 (2.0 with several steps in it). Each rank's part
 /// is a piece, so the file depends on the number and order of the ranks, but not on the method (docs/meshes.md). Use a
 /// separate Output for a part with another motion (a rotor) or other fields (a surface).
 ///

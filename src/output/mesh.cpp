@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/checksum.hpp"
+#include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "format/mesh_arrays.hpp"
 #include "mpi/messages.hpp"
@@ -226,10 +228,11 @@ mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
     among_.rank = comm.rank();
     among_.num_ranks = comm.size();
     has_ghosts_ = most[ghosts] != 0;
-    std::array<std::int64_t, 3> sums = {mine_.points, mine_.cells, mine_.ids}, totals{};
+    std::array<std::int64_t, 4> sums = {mine_.points, mine_.cells, mine_.ids, checksum_of_mine()}, totals{};
     mpi::sum_before(comm, sums, totals);
     among_.before = {sums[0], sums[1], sums[2]};
     among_.all = {totals[0], totals[1], totals[2]};
+    checksum_ = totals[3];
     status = guarded("the mesh", [&] {
         lent_.ghosts = lent_.mesh.ghosts;
         if (!has_ghosts_ || !lent_.ghosts.empty()) return;
@@ -240,7 +243,30 @@ mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
 }
 
 bool MeshState::needs_file() const noexcept {
-    return is_put_ && motion_ != Motion::changes;
+    return is_put_ && motion_ != Motion::changes && home_ != Home::in_steps_file;
+}
+
+std::int64_t MeshState::checksum_of_mine() const {
+    if (home_ != Home::in_steps_file || motion_ == Motion::changes) return 0;
+    Checksum checksum;
+    const auto add_all = [&](auto values) {
+        const std::int64_t num = std::ssize(values);
+        checksum.add(std::as_bytes(std::span(&num, 1)));
+        checksum.add(std::as_bytes(values));
+    };
+    add_all(std::span(&among_.rank, 1));
+    add_all(lent_.connectivity);
+    add_all(lent_.offsets);
+    add_all(lent_.mesh.types);
+    add_all(lent_.mesh.ghosts);
+    if (motion_ == Motion::fixed && lent_.are_points_on_device) {
+        const double unlike_others = now_s();  // nobody looks at them
+        add_all(std::span(&unlike_others, 1));
+    } else if (motion_ == Motion::fixed) {
+        add_all(points());
+    }
+    constexpr int room_for_ranks = 24;  // all ranks' are added up
+    return static_cast<std::int64_t>(checksum.value() >> room_for_ranks);
 }
 
 void MeshState::add(Arrays& arrays, std::string_view name, Place place, ValueType type, Block block,
@@ -301,10 +327,26 @@ Arrays MeshState::arrays_of_step() const {
         return arrays;
     }
     Arrays arrays = arrays_of_file();
-    for (format::FieldDescription& field : arrays.fields) field.file = file_;
-    for (HeldField& held : arrays.held) held.clear();
+    for (format::FieldDescription& field : arrays.fields) {
+        field.is_static = home_ != Home::own_file;
+        if (home_ != Home::in_steps_file) field.file = file_;
+        if (home_ == Home::in_steps_file && field.name == format::connectivity_array)
+            field.attributes["mesh_checksum"] = std::vector<std::int64_t>{checksum_};
+    }
+    for (HeldField& held : arrays.held)
+        if (home_ != Home::in_steps_file || !is_put_) held.clear();
     if (motion_ == Motion::moves) add_points(arrays);
     return arrays;
+}
+
+void MeshState::begin_steps_file(const std::string& file, std::span<format::FieldDescription> fields) {
+    if (home_ != Home::in_steps_file || motion_ == Motion::changes) return;
+    if (is_put_) {
+        file_ = file;
+        return;
+    }
+    for (format::FieldDescription& field : fields)
+        if (field.is_static) field.file = file_;
 }
 
 void MeshState::place(format::FieldDescription& field, HeldBlock& block) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <hakobi/mesh.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct Arrays {
 /// others than how much those before it have.
 class MeshState {
   public:
+    /// Where steps find a mesh that they share: in a file of its own; beside them, in a file that takes several; or in the first such file of
+    /// those that have it.
+    enum class Home : std::uint8_t { own_file, beside_steps, in_steps_file };
+    /// Once, before the first step. `own_file` is the default.
+    void live(Home home) noexcept { home_ = home; }
     void begin_step() noexcept;
 
     /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it. Its points alone may
@@ -43,8 +49,11 @@ class MeshState {
     [[nodiscard]] Arrays arrays_of_file() const;
     /// That file, as long as steps link to it.
     void set_file(std::string name) { file_ = std::move(name); }
-    /// The mesh in a step's own file: arrays, some of which another file has.
+    /// The mesh in a step's own file: arrays, some of which another file has. In a file that takes several steps those that the steps share are
+    /// static, and stored where the mesh was put.
     [[nodiscard]] Arrays arrays_of_step() const;
+    /// `file` begins with this step. `fields`: with arrays_of_step. Of Home::in_steps_file: it has the mesh, or is told which file does.
+    void begin_steps_file(const std::string& file, std::span<format::FieldDescription> fields);
     /// Gives a field on the mesh, put with this rank's elements alone, its place among all ranks'.
     void place(format::FieldDescription& field, HeldBlock& block) const;
 
@@ -57,6 +66,8 @@ class MeshState {
     void add_piece_counts(Arrays& arrays) const;
     void add_cells(Arrays& arrays) const;
     void add_points(Arrays& arrays) const;
+    /// What tells this rank's part from another of its size.
+    [[nodiscard]] std::int64_t checksum_of_mine() const;
     void add(Arrays& arrays, std::string_view name, format::Place place, format::ValueType type, Block block,
              const void* first) const;
 
@@ -65,6 +76,8 @@ class MeshState {
     Motion motion_ = Motion::fixed;
     format::ValueType points_type_ = format::ValueType::float64;
     bool has_ghosts_ = false;  // on some rank
+    Home home_ = Home::own_file;
+    std::int64_t checksum_ = 0;  // of Home::in_steps_file: all ranks'
     std::string file_;
     Counts mine_;
     /// Where this rank's piece is among all ranks'.

@@ -167,7 +167,7 @@ mpi::Agreed Output::Impl::choose_file(bool are_statics_new, Status& local) noexc
     local.keep_first(guarded("choosing the step's file", [&] {
         own_series.expect(step);
         known.keep_layout_of(draft.fields());
-        if (step.step_in_file > 0) draft.leave_statics_out();
+        step.step_in_file > 0 ? draft.leave_statics_out() : draft.begin_steps_file();
     }));
     return {};
 }

@@ -14,6 +14,7 @@
 #include "output/step_draft.hpp"
 #include "output/steps_file.hpp"
 #include "output/timing.hpp"
+#include "series/series.hpp"
 #include "series/unclosed.hpp"
 
 namespace hakobi {
@@ -64,7 +65,10 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     void fail(mpi::Agreed& agreed) noexcept;
 
   private:
-    [[nodiscard]] bool has_several() const noexcept { return setup.steps_per_file > 1; }
+    /// Whether what is written now goes to a file of several steps; a mesh that they share may have one of its own.
+    [[nodiscard]] bool has_several() noexcept {
+        return setup.steps_per_file > 1 && !draft.step().path.ends_with(series::mesh_suffix);
+    }
     // The parts of run_step; collective.
     /// 0: a mesh that later steps share is written, and the draft's fields are placed on the mesh.
     mpi::Agreed write_mesh() noexcept;

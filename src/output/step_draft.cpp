@@ -42,6 +42,13 @@ Status check_on_host(const Mesh& mesh) {
 
 }  // namespace
 
+void StepDraft::describe() {
+    step_.description = setup_.description();
+    if (setup_.steps_per_file > 1)
+        mesh_.live(setup_.steps_per_file == all_steps ? MeshState::Home::in_steps_file
+                                                      : MeshState::Home::beside_steps);
+}
+
 void StepDraft::begin(const OwnSeries& series, double time) {
     is_open_ = true;
     mistake_ = {};
@@ -204,6 +211,10 @@ Status StepDraft::keep_static(std::size_t field) {
     return {};
 }
 
+void StepDraft::begin_steps_file() {
+    mesh_.begin_steps_file(step_.path.substr(step_.path.rfind('/') + 1), step_.description.fields);
+}
+
 void StepDraft::leave_statics_out() {
     std::vector<FieldDescription>& fields = step_.description.fields;
     for (std::size_t f = fields.size(); f-- > 0;) {
@@ -240,6 +251,7 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
         aside.arrays = mesh_.arrays_of_file();
         step_.path += series::mesh_suffix;
         step_.part_path = series::part_path(step_.path, series::token(step_.run, step_.number));
+        step_.step_in_file = -1;
         mesh_.set_file(step_.path.substr(step_.path.rfind('/') + 1));
     }));
     std::swap(step_.description.fields, aside.arrays.fields);

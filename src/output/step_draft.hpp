@@ -27,7 +27,7 @@ class StepDraft {
     explicit StepDraft(const Setup& setup) : setup_(setup) {}
 
     /// Takes what the options say of all steps. Once, before the first step.
-    void describe() { step_.description = setup_.description(); }
+    void describe();
     /// Opens the next step of the series, with nothing in it.
     void begin(const OwnSeries& series, double time);
     /// Adds a field, or another block of it.
@@ -74,7 +74,8 @@ class StepDraft {
     Status bring_to_host(bool all);
     /// Whether a static field that an earlier step has was put with other values in this one.
     [[nodiscard]] bool are_statics_new() const noexcept { return are_statics_new_; }
-    /// The step's file has the static fields.
+    /// The step's file takes several, and this one is its first, or has the static fields.
+    void begin_steps_file();
     void leave_statics_out();
     /// Says where this rank's bytes are and where they go, by the layout. `encoder` has the chunked fields' bytes; it may be null
     /// where there are none.

@@ -200,7 +200,7 @@ TEST_F(SeveralSteps, AreRefusedWhereTheyCannotBe) {
         return to_string(error_of([&] { (void)Output::create(comm, folder + "/run", options); }).code());
     };
     EXPECT_EQ(code_of({.steps_per_file = -1}), "invalid_argument");
-    EXPECT_EQ(code_of({.format = "vtkhdf", .steps_per_file = 2}), "unsupported");
+    EXPECT_EQ(code_of({.format = "zarr", .steps_per_file = 2}), "unsupported");
     EXPECT_EQ(code_of({.method = "per-process", .steps_per_file = 2}), "unsupported");
     EXPECT_EQ(code_of({.steps_per_file = all_steps, .overview = true}), "unsupported");
     setenv("HAKOBI_STEPS_PER_FILE", "0", 1);

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +163,8 @@ offsets = np.cumsum([0, *(len(of) for _, of in cells)])
 types = np.array([kind for kind, _ in cells], np.uint8)
 comm = hakobi.Comm.duplicate()
 for motion in ("fixed", "moves", "changes"):
-    out = hakobi.Output.create(comm, motion, format="vtkhdf", method="root")
-    for step in range(2):
+    out = hakobi.Output.create(comm, motion, format="vtkhdf", method="root", steps_per_file=STEPS)
+    for step in range(3):
         moved = points + [0, 0, step if motion != "fixed" else 0]
         out.begin_step(0.5 * step)
         if step == 0 or motion == "changes":
@@ -172,7 +173,8 @@ for motion in ("fixed", "moves", "changes"):
             out.put_points(moved)
         out.put("p", "Pa", None, np.array([1., 2., 3.]) + 10 * step, on="cells")
         out.put("U", "m s-1", None, np.array([[1., 0, 0], [0, 2., 0], [0, 0, 3.]], np.float32), on="cells")
-        out.put("T", "K", None, np.arange(11.), on="points")
+        out.put("T", "K", None, np.arange(11.) + step, on="points")
+        out.put("level", "1", hakobi.Block((), (), ()), np.array(7.0 + step))
         out.end_step()
     out.close()
 comm.free()
@@ -196,15 +198,21 @@ def readers() -> list[Any]:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shown")
-    done = run_python(WRITE, folder)
+    done = run_python(WRITE.replace("STEPS", "1"), folder)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-@pytest.mark.parametrize("reader", readers())
-def test_vtk_and_paraview_open_every_file(written: Path, reader: str) -> None:
-    files = sorted(written.glob("*.hdf"))
-    assert len(files) == 6
+@pytest.fixture(scope="module", params=["2", "'all'"])
+def grown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Several steps in one file, VTKHDF 2.0."""
+    folder = tmp_path_factory.mktemp("grown")
+    done = run_python(WRITE.replace("STEPS", request.param), folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def shown_by(reader: str, files: list[Path]) -> list[dict[str, Any]]:
     done = subprocess.run(
         [reader, str(SHOW_MESH), *map(str, files)],
         capture_output=True,
@@ -214,23 +222,90 @@ def test_vtk_and_paraview_open_every_file(written: Path, reader: str) -> None:
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
     )
     assert done.returncode == 0, done.stderr
-    shown = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert len(shown) == 6
-    for told in shown:
-        motion, step = told["file"].split("_")[0], int(told["file"][-5])
-        lifted = step if motion != "fixed" else 0
-        assert told == {
-            "file": f"{motion}_00000{step}.hdf",
-            "points": 11,
-            "cells": 3,
-            "types": [12, 13, 10],
-            "bounds": [0, 2, 0, 1, lifted, 2 + lifted],
-            "p": [1 + 10 * step, 3 + 10 * step],
-            "U": 3,
-            "T": [0, 10],
-            "ghosts": [0, 0, 1],
-            "time": 0.5 * step,
-        }
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def right_of(name: str, motion: str, step: int) -> dict[str, Any]:
+    lifted = step if motion != "fixed" else 0
+    return {
+        "file": name,
+        "points": 11,
+        "cells": 3,
+        "types": [12, 13, 10],
+        "bounds": [0, 2, 0, 1, lifted, 2 + lifted],
+        "p": [1 + 10 * step, 3 + 10 * step],
+        "U": 3,
+        "T": [step, 10 + step],
+        "ghosts": [0, 0, 1],
+        "level": [7 + step],
+        "time": 0.5 * step,
+    }
+
+
+@pytest.mark.parametrize("reader", readers())
+def test_vtk_and_paraview_open_every_file(written: Path, reader: str) -> None:
+    files = sorted(written.glob("*.hdf"))
+    shown = shown_by(reader, files)
+    assert shown == [right_of(f.name, f.name.split("_")[0], int(f.name[-5])) for f in files]
+    assert len(shown) == 9
+
+
+@pytest.mark.parametrize("reader", readers())
+def test_vtk_and_paraview_open_every_step_of_a_file(grown: Path, reader: str) -> None:
+    files = sorted(grown.glob("*.hdf"))
+    right = []
+    for file in files:
+        motion, first = file.name.split("_")[0], int(file.name[-5])
+        num = 3 if len(files) == 3 else 2 - first // 2
+        right += [right_of(file.name, motion, step) for step in range(first, first + num)]
+    assert shown_by(reader, files) == right
+
+
+def test_a_file_of_several_steps_is_as_vtkhdf_2_0_asks(grown: Path) -> None:
+    """Its "Temporal Data", for machines without a reader of VTK's."""
+    files = sorted(grown.glob("*.hdf"))
+    for path in files:
+        motion, first = path.name.split("_")[0], int(path.name[-5])
+        num = 3 if len(files) == 3 else 2 - first // 2
+        with h5py.File(path) as file:
+            grid, steps = file["VTKHDF"], file["VTKHDF/Steps"]
+            assert grid.attrs["Version"].tolist() == [2, 0]
+            assert steps.attrs["NSteps"] == num
+            np.testing.assert_array_equal(steps["Values"], 0.5 * np.arange(first, first + num))
+            s = np.arange(num)
+            strides = {
+                "PartOffsets": 1 if motion == "changes" else 0,
+                "PointOffsets": 0 if motion == "fixed" else 11,
+                "CellOffsets": 3 if motion == "changes" else 0,
+                "ConnectivityIdOffsets": 18 if motion == "changes" else 0,
+                "PointDataOffsets/T": 11,
+                "CellDataOffsets/p": 3,
+                "CellDataOffsets/U": 3,
+                "CellDataOffsets/vtkGhostType": 3 if motion == "changes" else 0,
+                "FieldDataOffsets/level": 1,
+                "FieldDataOffsets/TimeValue": 1,
+            }
+            for name, stride in strides.items():
+                assert steps[name].dtype == np.int64
+                assert steps[name].shape == (
+                    (num, 1) if name.startswith(("Cell", "Conn")) and "/" not in name else (num,)
+                )
+                np.testing.assert_array_equal(steps[name][()].reshape(-1), stride * s, err_msg=name)
+            assert grid["FieldData/TimeValue"] == steps["Values"]
+            np.testing.assert_array_equal(steps["NumberOfParts"], np.ones(num))
+            np.testing.assert_array_equal(steps["FieldDataSizes/level"], np.ones((num, 2)))
+            assert grid["Points"].shape == (11 if motion == "fixed" else 11 * num, 3)
+            assert grid["Types"].shape == (3 * num if motion == "changes" else 3,)
+            assert grid["PointData/T"].shape == (11 * num,)
+            assert grid["CellData/U"].shape == (3 * num, 3)
+            np.testing.assert_array_equal(grid["FieldData/level"], 7.0 + np.arange(first, first + num))
+
+
+def test_files_of_several_steps_are_listed_and_shown_by_their_steps(grown: Path, hakobi: Callable[..., Any]) -> None:
+    done = hakobi("ls", grown)
+    for motion in ("fixed", "moves", "changes"):
+        line = next(line for line in done.stdout.splitlines() if line.startswith(f"{motion}_######.hdf"))
+        assert "3 steps (0 to 2), VTKHDF" in line, done.stdout
 
 
 def test_every_file_is_as_vtkhdf_1_0_asks(written: Path) -> None:

@@ -6,10 +6,12 @@ HAKOBI_KILLS=200 kills so many runs; without it the suite kills 20.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,7 @@ from pathlib import Path
 import h5py
 import netCDF4
 import numpy as np
+import psutil
 import pytest
 import xarray
 
@@ -30,8 +33,51 @@ Command = Callable[..., Result]
 NUM_KILLS = int(os.environ.get("HAKOBI_KILLS", "20"))
 
 
+def expect_whole_mesh(path: Path) -> int:
+    """The same of a mesh's file, for HDF5."""
+    with h5py.File(path, "r", locking=False) as file:
+        grid = file["VTKHDF"]
+        num = int(grid["Steps"].attrs["NSteps"])
+        steps = np.arange(num)
+        np.testing.assert_array_equal(grid["Steps/Values"], steps)
+        for name, size in (("CellData/p", 6000), ("PointData/T", 12004)):
+            np.testing.assert_array_equal(
+                grid[name][()].reshape(num, size), np.broadcast_to(steps[:, None], (num, size))
+            )
+            offsets = grid[f"Steps/{name.replace('Data/', 'DataOffsets/')}"]
+            np.testing.assert_array_equal(offsets, size * steps)
+        assert grid["Points"].shape == (12004, 3)
+        assert grid["Connectivity"][-1] == 6000
+        np.testing.assert_array_equal(grid["Types"], np.full(6000, 9))
+    return num
+
+
+def expect_whole_for_vtk(path: Path, num: int) -> None:
+    """Where it is installed; in a process of its own, since it brings an HDF5 library."""
+    if importlib.util.find_spec("vtkmodules") is None:
+        return
+    code = """
+import sys
+from vtkmodules.vtkIOHDF import vtkHDFReader
+reader = vtkHDFReader()
+reader.SetFileName(sys.argv[1])
+for step in range(int(sys.argv[2])):
+    reader.UpdateTimeStep(float(step))
+    whole = reader.GetOutputDataObject(0)
+    pieces = [whole.GetPartition(i) for i in range(whole.GetNumberOfPartitions())]
+    print(whole.GetNumberOfCells(), *(p.GetCellData().GetArray("p").GetRange() for p in pieces))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path), str(num)], capture_output=True, text=True, timeout=120, check=True
+    )
+    right = [f"6000 {(float(s), float(s))} {(float(s), float(s))}" for s in range(num)]
+    assert done.stdout.splitlines() == right, done.stderr
+
+
 def expect_whole(path: Path) -> int:
     """Every step that the file shows has all its values, for HDF5 and for netCDF. Returns how many there are."""
+    if path.suffix == ".hdf":
+        return expect_whole_mesh(path)
     with h5py.File(path, "r", locking=False) as file:
         num = len(file["time"])
         steps = np.arange(num)
@@ -46,20 +92,31 @@ def expect_whole(path: Path) -> int:
     return num
 
 
+def wait_for_ranks(prefix: str) -> None:
+    """Those that the launcher has put into groups of their own end with it, but not at once."""
+    for _ in range(6000):
+        running = [p for p in psutil.process_iter(["cmdline"]) if prefix in (p.info["cmdline"] or ())]
+        if not running:
+            return
+        time.sleep(0.01)
+    raise AssertionError(running)
+
+
 @pytest.mark.programs
 @pytest.mark.skipif(not RUN.is_file(), reason=f"{RUN} is not built")
 @pytest.mark.parametrize("asynchronous", ["0", "1"])
-def test_a_kill_costs_no_step_that_was_committed(tmp_path: Path, asynchronous: str) -> None:
+@pytest.mark.parametrize(("kind", "suffix"), [("netcdf4", ".nc"), ("vtkhdf", ".hdf")])
+def test_a_kill_costs_no_step_that_was_committed(tmp_path: Path, asynchronous: str, kind: str, suffix: str) -> None:
     draw = random.Random(int(os.environ.get("HAKOBI_SEED", "1")))
     folder = path = tmp_path
     committed = 0
     for kill in range(NUM_KILLS // 2):
         if kill % 4 == 0:  # else a run goes on in the file of the one before
             folder, committed = tmp_path / f"from_{kill}", 0
-            path = folder / "run_000000.nc"
+            path = folder / f"run_000000{suffix}"
         method = draw.choice(["root", "pipelined"])
         mode = "resume" if path.exists() else "fail"
-        command = launch.command_line(Program(RUN, FLAVOUR), [str(folder / "run"), method, mode], 2)
+        command = launch.command_line(Program(RUN, FLAVOUR), [str(folder / "run"), method, mode, kind], 2)
         process = subprocess.Popen(
             command,
             env=launch.environment(FLAVOUR, {"HAKOBI_ASYNCHRONOUS": asynchronous}),
@@ -79,11 +136,14 @@ def test_a_kill_costs_no_step_that_was_committed(tmp_path: Path, asynchronous: s
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         _, errors = process.communicate(timeout=60)
-        time.sleep(0.05)  # ranks that the launcher has put into groups of their own end with it
+        wait_for_ranks(str(folder / "run"))
         num = expect_whole(path)
         assert num >= committed, (kill, errors)
         committed = num
-        assert [p.name for p in folder.glob("run_*.nc")] == ["run_000000.nc"]
+        assert [p.name for p in folder.glob("run_*")] == [path.name], errors
+    if suffix == ".hdf":
+        expect_whole_for_vtk(path, committed)
+        return
     with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
         assert float(data.eta[-1].max()) == committed - 1
 

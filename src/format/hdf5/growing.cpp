@@ -1,15 +1,17 @@
 #include "format/hdf5/growing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <new>
 
 #include "format/alignment.hpp"
 #include "format/chunks.hpp"
-#include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/image_driver.hpp"
+#include "format/hdf5/reading.hpp"
 #include "region/block.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -34,6 +36,32 @@ void for_each_chunk(std::span<const std::int64_t> global, std::span<const std::i
         }
         if (d == static_cast<std::size_t>(-1)) return;
     }
+}
+
+/// Where the file ends, by its superblock.
+std::int64_t read_end(hid_t file) {
+    Result<storage::FilePtr> opened = storage::open_file(path_of(file), {});
+    if (!opened.ok()) throw Hdf5Failure(opened.status().text());
+    std::array<std::byte, GrowingHdf5::superblock_bytes> block{};
+    const Result<std::int64_t> read = opened.value()->read_at(block, 0);
+    constexpr std::size_t version_at = 8, end_at = 28;
+    if (!read.ok() || read.value() != std::ssize(block) || block[version_at] != std::byte{2})
+        throw Hdf5Failure("it was written anew by another program");
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < 8; ++i) end |= std::to_integer<std::uint64_t>(block[end_at + i]) << (8 * i);
+    return static_cast<std::int64_t>(end);
+}
+
+/// The filters of a data set, by HDF5's numbers.
+std::vector<int> filters_of(hid_t creation) {
+    std::vector<int> filters;
+    for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
+        unsigned flags = 0;
+        std::size_t num_values = 0;
+        filters.push_back(H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &num_values, nullptr, 0,
+                                         nullptr, nullptr));
+    }
+    return filters;
 }
 
 }  // namespace
@@ -67,7 +95,7 @@ Status GrowingHdf5::begin(const StepDescription& first) {
         const FieldDescription& field = first.fields[f];
         Array& array = arrays_.emplace_back();
         array.is_filtered = grids[f].num_chunks() > 0;
-        if (field.is_static && !array.is_filtered) continue;
+        if ((field.is_static && !array.is_filtered) || field.size_bytes() == 0) continue;
         const std::vector<std::int64_t> shape =
             array.is_filtered ? grids[f].shape() : plain_chunk(field.global, bytes_of(field.type));
         array.chunk = chunk_of(field, shape);
@@ -113,7 +141,7 @@ void GrowingHdf5::place_values(const StepDescription& step, std::span<const std:
         const std::int64_t offset =
             allocate(bytes, bytes >= alignment ? std::max<std::int64_t>(8, alignment) : 8);
         layout.offsets_bytes.back() = offset;
-        if (field.is_static) {
+        if (array.chunk.empty()) {
             array.offset_bytes = offset;
             continue;
         }
@@ -168,6 +196,48 @@ void GrowingHdf5::give_chunks(hid_t dataset, const ChunkTree& tree, Placement& p
     if (nodes.size() != 1) throw Hdf5Failure("the library has an index of another form");
     const auto allocate = [&](std::int64_t bytes) { return placement.allocate(bytes); };
     nodes_.push_back({nodes[0], tree.root(allocate, nodes_)});
+}
+
+void GrowingHdf5::resume(hid_t file, const StepDescription& next, std::int64_t num_steps) {
+    if (Status status = begin(next); !status.ok()) throw Hdf5Failure(status.text());
+    num_steps_ = num_steps;
+    end_bytes_ = resumed_bytes_ = read_end(file);
+}
+
+std::int64_t GrowingHdf5::take_chunks(hid_t dataset, const std::vector<hsize_t>& shape,
+                                      const FieldDescription* filtered, ChunkTree& tree) {
+    const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
+    std::vector<hsize_t> chunk(shape.size());
+    std::vector<int> filters;
+    if (filtered != nullptr) {
+        if (bytes_of(filtered->type) > 1) filters.push_back(H5Z_FILTER_SHUFFLE);
+        filters.push_back(filter::hdf5_filter_of(filtered->filters.codec));
+    }
+    if (H5Pget_layout(creation) != H5D_CHUNKED ||
+        H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
+            static_cast<int>(chunk.size()) ||
+        chunk != shape || filters_of(creation) != filters)
+        throw Hdf5Failure("a data set is stored in other chunks");
+    const Handle space(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
+    hsize_t num = 0;
+    check(H5Dget_num_chunks(dataset, space, &num), "H5Dget_num_chunks");
+    std::vector<PlacedChunk> chunks(num);
+    for (hsize_t c = 0; c < num; ++c) {
+        std::vector<hsize_t> start(shape.size());
+        unsigned skipped = 0;
+        haddr_t offset = HADDR_UNDEF;
+        hsize_t bytes = 0;
+        check(H5Dget_chunk_info(dataset, space, c, start.data(), &skipped, &offset, &bytes),
+              "H5Dget_chunk_info");
+        chunks[c] = {.start = {start.begin(), start.end()},
+                     .bytes = static_cast<std::uint32_t>(bytes),
+                     .skipped = skipped,
+                     .offset_bytes = static_cast<std::int64_t>(offset)};
+    }
+    if (chunks.empty()) throw Hdf5Failure("a data set has no values");
+    std::ranges::sort(chunks, {}, &PlacedChunk::start);
+    for (const PlacedChunk& each : chunks) add_chunk(tree, each);
+    return chunks.back().offset_bytes;
 }
 
 Result<Layout> GrowingHdf5::append(const StepDescription& step,

@@ -11,10 +11,14 @@
 
 #include "format/growing_file.hpp"
 #include "format/hdf5/chunk_tree.hpp"
+#include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/placement.hpp"
 #include "format/hdf5/sparse_image.hpp"
 
 namespace hakobi::format {
+
+/// The attribute of the root group of a file that takes several steps.
+inline constexpr const char* steps_mark = "hakobi_steps";
 
 /// A growing file that is an HDF5 file. Of each step:
 ///
@@ -39,7 +43,8 @@ class GrowingHdf5 : public GrowingFile {
   protected:
     /// One field of the first step, in its order.
     struct Array {
-        std::vector<hsize_t> chunk;  ///< shape; empty of static fields that are not in chunks
+        std::vector<hsize_t>
+            chunk;  ///< shape; empty of static fields that are not in chunks, and of those without elements
         bool is_filtered = false;
         ChunkTree tree{{}};
         std::int64_t offset_bytes = 0;  ///< without chunks: where it is
@@ -70,6 +75,27 @@ class GrowingHdf5 : public GrowingFile {
 
     /// Adds a chunk that the file has to a tree.
     void add_chunk(ChunkTree& tree, const PlacedChunk& chunk);
+    // Of a file that has steps already; Hdf5Failure says why it is not what we would have made.
+    /// Begins with what it has: where it ends, by its superblock, and its steps.
+    void resume(hid_t file, const StepDescription& next, std::int64_t num_steps);
+    /// Adds a data set's chunks, which must be of that shape and filtered as the field says, to a tree. Returns where the last one is.
+    std::int64_t take_chunks(hid_t dataset, const std::vector<hsize_t>& shape,
+                             const FieldDescription* filtered, ChunkTree& tree);
+    /// The same of the fields, each in the data set that `open` returns.
+    template <class Open>
+    void take_fields(Open open) {
+        for (std::size_t f = 0; f < first_.fields.size(); ++f) {
+            const FieldDescription& field = first_.fields[f];
+            if (field.size_bytes() == 0) continue;
+            const Handle dataset = open(field);
+            Array& array = arrays_[f];
+            if (array.chunk.empty()) {
+                array.offset_bytes = offset_of(dataset);
+            } else {
+                (void)take_chunks(dataset, array.chunk, array.is_filtered ? &field : nullptr, array.tree);
+            }
+        }
+    }
 
     [[nodiscard]] bool is_first() const { return num_steps_ == 1; }  // in `build`
     /// Takes the fields and shapes of the first step. dimensions_of's errors.

@@ -261,6 +261,48 @@ void locate(hid_t file, hid_t dataset, FoundField& field) {
     field.offset_bytes = static_cast<std::int64_t>(offset);
 }
 
+void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::int64_t num_steps,
+                  FoundField& field) {
+    if (field.why_library != "chunked" || !field.type) return;
+    const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
+    const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+    const std::vector<hsize_t> whole(of_step.begin(), of_step.end());
+    std::vector<hsize_t> chunk(whole.size()), start(whole.size());
+    if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
+            static_cast<int>(chunk.size()) ||
+        chunk != whole || check(H5Tequal(type, native_type(*field.type)), "H5Tequal") == 0)
+        return;
+    std::vector<std::int64_t> offsets;
+    std::uint64_t step_bytes = H5Tget_size(type);
+    for (const hsize_t extent : whole) step_bytes *= extent;
+    const auto file_bytes = static_cast<std::uint64_t>(ReadDriver::size_of(dataset));
+    for (std::int64_t s = 0; s < num_steps; ++s, start[0] += whole[0]) {
+        unsigned skipped = 0;
+        haddr_t offset = HADDR_UNDEF;
+        hsize_t bytes = 0;
+        check(H5Dget_chunk_info_by_coord(dataset, start.data(), &skipped, &offset, &bytes),
+              "H5Dget_chunk_info_by_coord");
+        if (offset == HADDR_UNDEF) return;  // the fill value
+        if (offset > file_bytes || step_bytes > file_bytes - offset)
+            throw Hdf5Failure("the values of " + field.shown.name + " are not in the file");
+        offsets.push_back(static_cast<std::int64_t>(offset));
+    }
+    if (offsets.empty()) return;
+    field.offset_bytes = offsets.front();
+    field.offsets_of_steps = std::move(offsets);
+    field.why_library.clear();
+}
+
+std::vector<double> read_times(hid_t dataset) {
+    const std::vector<std::int64_t> extents = extents_of(dataset);
+    constexpr std::int64_t least_bytes = 8;
+    if (extents.size() != 1 || extents[0] < 1 || extents[0] > ReadDriver::size_of(dataset) / least_bytes)
+        throw Hdf5Failure("it has an impossible number of steps");
+    std::vector<double> times(static_cast<std::size_t>(extents[0]));
+    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, times.data()), "H5Dread");
+    return times;
+}
+
 Status check_kind(const std::string& path) {
     // Opening a pipe waits for who writes to it. A link to a file is right.
     std::error_code unknown;

@@ -70,5 +70,11 @@ Status with_file(const std::string& path, const char* kind, Body&& body) {
 [[nodiscard]] bool is_in_file(hid_t object, hid_t file);
 /// Where values are that may be read without the library: in `file`, or in the one that field.file names.
 void locate(hid_t file, hid_t dataset, FoundField& field);
+/// After that, the same of a data set that has so many steps one behind the other, each an array of those extents: where each is, if it is stored
+/// as one chunk without filters.
+void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::int64_t num_steps,
+                  FoundField& field);
+/// The times of a file's steps, of which it has one at least.
+[[nodiscard]] std::vector<double> read_times(hid_t dataset);
 
 }  // namespace hakobi::format

@@ -4,58 +4,18 @@
 
 #include <hakobi/version.h>
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <utility>
 
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/hdf5/builder.hpp"
 #include "format/hdf5/growing.hpp"
 #include "format/hdf5/reading.hpp"
+#include "format/hdf5/stored_attributes.hpp"
 #include "format/netcdf4/reader.hpp"
-#include "storage/file.hpp"
 
 namespace hakobi::format {
 namespace {
-
-/// Equal texts, or equal numbers whatever their type.
-bool is_same(const Attribute& a, const Attribute& b) {
-    if (a.index() == 0 || b.index() == 0) return a == b;
-    const auto numbers = [](const Attribute& attribute) {
-        std::vector<double> all;
-        if (const auto* reals = std::get_if<1>(&attribute)) all = *reals;
-        if (const auto* integers = std::get_if<2>(&attribute)) all.assign(integers->begin(), integers->end());
-        return all;
-    };
-    return std::ranges::equal(numbers(a), numbers(b),
-                              [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
-}
-
-/// The first attribute that one of them has otherwise, or not; "" where there is none. Empty texts are not stored.
-std::string differing(const Attributes& a, const Attributes& b) {
-    for (const auto* one : {&a, &b}) {
-        const auto* other = one == &a ? &b : &a;
-        for (const auto& [name, value] : *one) {
-            const auto at = other->find(name);
-            if (at == other->end() ? value != Attribute("") : !is_same(value, at->second)) return name;
-        }
-    }
-    return {};
-}
-
-Attributes attributes_of(const FieldDescription& field) {
-    Attributes all = field.attributes;
-    all["units"] = field.units;
-    all["long_name"] = field.long_name;
-    all["standard_name"] = field.standard_name;
-    all["coordinates"] = coordinates_text(field);
-    if (field.fill_value) all["_FillValue"] = attribute_of(*field.fill_value);
-    if (const int bits = bits_kept(field); bits > 0)
-        all["_QuantizeBitRoundNumberOfSignificantBits"] = std::vector<std::int64_t>{bits};
-    return all;
-}
 
 /// What keeps a file that says `found` from going on with steps like `next`, in words; "" where nothing does. Series look at fields, their grids
 /// and units only: here every attribute counts, since the next metadata say what `next` does.
@@ -88,36 +48,10 @@ std::string difference_in_words(const StepDescription& next, const FoundStep& fo
         if (at->type != field.type || at->shown.shape != field.global ||
             at->shown.is_static != field.is_static || !at->link.empty())
             return "its field " + field.name + " differs";
-        if (const std::string name = differing(attributes_of(field), at->shown.attributes); !name.empty())
+        if (const std::string name = differing(stored_attributes(field), at->shown.attributes); !name.empty())
             return "the attribute " + name + " of its field " + field.name + " differs";
     }
     return {};
-}
-
-/// Where the file ends, by its superblock.
-std::int64_t read_end(hid_t file) {
-    Result<storage::FilePtr> opened = storage::open_file(path_of(file), {});
-    if (!opened.ok()) throw Hdf5Failure(opened.status().text());
-    std::array<std::byte, GrowingHdf5::superblock_bytes> block{};
-    const Result<std::int64_t> read = opened.value()->read_at(block, 0);
-    constexpr std::size_t version_at = 8, end_at = 28;
-    if (!read.ok() || read.value() != std::ssize(block) || block[version_at] != std::byte{2})
-        throw Hdf5Failure("it was written anew by another program");
-    std::uint64_t end = 0;
-    for (std::size_t i = 0; i < 8; ++i) end |= std::to_integer<std::uint64_t>(block[end_at + i]) << (8 * i);
-    return static_cast<std::int64_t>(end);
-}
-
-/// The filters of a data set, by HDF5's numbers.
-std::vector<int> filters_of(hid_t creation) {
-    std::vector<int> filters;
-    for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
-        unsigned flags = 0;
-        std::size_t num_values = 0;
-        filters.push_back(H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &num_values, nullptr, 0,
-                                         nullptr, nullptr));
-    }
-    return filters;
 }
 
 class Growing final : public GrowingHdf5 {
@@ -125,9 +59,7 @@ class Growing final : public GrowingHdf5 {
     /// Takes over what the file has; `found` is what it says of itself. Throws Hdf5Failure where that is not what steps like `next` would have
     /// made.
     void resume(hid_t file, const FoundStep& found, const StepDescription& next) {
-        if (Status status = begin(next); !status.ok()) throw Hdf5Failure(status.text());
-        num_steps_ = num_steps_of(found);
-        end_bytes_ = resumed_bytes_ = read_end(file);
+        GrowingHdf5::resume(file, next, num_steps_of(found));
         const Dimensions dimensions = dimensions_of(next).value();
         for (const Dimension& dimension : dimensions.all) {
             if (dimension.axis >= 0) once_.push_back(offset_of(open_dataset(file, dimension.name)));
@@ -135,16 +67,7 @@ class Growing final : public GrowingHdf5 {
         scalars_.resize(1);
         const Handle times = open_dataset(file, "time");
         scalars_[0].offset_bytes = take_chunks(times, scalars_[0].chunk, nullptr, scalars_[0].tree);
-        for (std::size_t f = 0; f < next.fields.size(); ++f) {
-            const FieldDescription& field = next.fields[f];
-            const Handle dataset = open_dataset(file, field.name);
-            Array& array = arrays_[f];
-            if (array.chunk.empty()) {
-                array.offset_bytes = offset_of(dataset);
-            } else {
-                (void)take_chunks(dataset, array.chunk, array.is_filtered ? &field : nullptr, array.tree);
-            }
-        }
+        take_fields([&](const FieldDescription& field) { return open_dataset(file, field.name); });
     }
 
   protected:
@@ -198,43 +121,6 @@ class Growing final : public GrowingHdf5 {
     }
 
   private:
-    /// Adds a data set's chunks, which must be of that shape and filtered as the field says, to a tree. Returns where the last one is.
-    std::int64_t take_chunks(hid_t dataset, const std::vector<hsize_t>& shape,
-                             const FieldDescription* filtered, ChunkTree& tree) {
-        const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
-        std::vector<hsize_t> chunk(shape.size());
-        std::vector<int> filters;
-        if (filtered != nullptr) {
-            if (bytes_of(filtered->type) > 1) filters.push_back(H5Z_FILTER_SHUFFLE);
-            filters.push_back(filter::hdf5_filter_of(filtered->filters.codec));
-        }
-        if (H5Pget_layout(creation) != H5D_CHUNKED ||
-            H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
-                static_cast<int>(chunk.size()) ||
-            chunk != shape || filters_of(creation) != filters)
-            throw Hdf5Failure("a data set is stored in other chunks");
-        const Handle space(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
-        hsize_t num = 0;
-        check(H5Dget_num_chunks(dataset, space, &num), "H5Dget_num_chunks");
-        std::vector<PlacedChunk> chunks(num);
-        for (hsize_t c = 0; c < num; ++c) {
-            std::vector<hsize_t> start(shape.size());
-            unsigned skipped = 0;
-            haddr_t offset = HADDR_UNDEF;
-            hsize_t bytes = 0;
-            check(H5Dget_chunk_info(dataset, space, c, start.data(), &skipped, &offset, &bytes),
-                  "H5Dget_chunk_info");
-            chunks[c] = {.start = {start.begin(), start.end()},
-                         .bytes = static_cast<std::uint32_t>(bytes),
-                         .skipped = skipped,
-                         .offset_bytes = static_cast<std::int64_t>(offset)};
-        }
-        if (chunks.empty()) throw Hdf5Failure("a data set has no values");
-        std::ranges::sort(chunks, {}, &PlacedChunk::start);
-        for (const PlacedChunk& each : chunks) add_chunk(tree, each);
-        return chunks.back().offset_bytes;
-    }
-
     void create_field(Builder& builder, std::size_t f, const std::vector<int>& of_field,
                       const std::vector<hid_t>& scales, Placement& placement) {
         const FieldDescription& field = first_.fields[f];

@@ -9,9 +9,6 @@
 
 namespace hakobi::format {
 
-/// The attribute of the root group of a file that takes several steps.
-inline constexpr const char* steps_mark = "hakobi_steps";
-
 /// A NetCDF-4 file whose unlimited dimension `time` has all its steps (hdf5/growing.hpp); in all else it is what netcdf4.cpp lays out.
 [[nodiscard]] std::unique_ptr<GrowingFile> begin_file_netcdf4();
 Result<std::unique_ptr<GrowingFile>> resume_file_netcdf4(const std::string& path,

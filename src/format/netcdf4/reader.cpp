@@ -16,10 +16,10 @@
 
 #include "format/calendar.hpp"
 #include "format/hdf5/chunk_reader.hpp"
+#include "format/hdf5/growing.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/reading.hpp"
 #include "format/hdf5/sequences.hpp"
-#include "format/netcdf4/growing.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -120,7 +120,10 @@ class Reader {
             records_.push_back(name);
             step.time_units = text_attribute(attributes, "units");
             step.calendar = calendar_of(step.time_units, text_attribute(attributes, "calendar"));
-            if (has_steps_) read_times(dataset, extents[0], step);
+            if (has_steps_) {
+                step.times = read_times(dataset);
+                step.time = step.times[0];
+            }
             if (!has_steps_ && extents[0] == 1 && !is_bare_scale(dataset))
                 check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time),
                       "H5Dread");
@@ -147,49 +150,6 @@ class Reader {
         step.axes.push_back(std::move(axis));
     }
 
-    static void read_times(hid_t dataset, std::int64_t num_steps, FoundStep& step) {
-        constexpr std::int64_t least_bytes = 8;
-        if (num_steps < 1 || num_steps > ReadDriver::size_of(dataset) / least_bytes)
-            throw Hdf5Failure("it says that it has " + std::to_string(num_steps) + " steps");
-        step.times.resize(static_cast<std::size_t>(num_steps));
-        check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, step.times.data()),
-              "H5Dread");
-        step.time = step.times[0];
-    }
-
-    /// Where the steps' arrays are, each stored as one chunk without filters.
-    static void locate_steps(hid_t dataset, std::int64_t num_steps, FoundField& field) {
-        if (field.why_library != "chunked" || !field.type) return;
-        const Handle creation(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
-        const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
-        std::vector<hsize_t> chunk(field.shown.shape.size() + 1), whole(chunk), start(chunk);
-        if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
-            static_cast<int>(chunk.size()))
-            return;
-        std::ranges::copy(field.shown.shape, whole.begin() + 1);
-        whole[0] = 1;
-        if (chunk != whole || check(H5Tequal(type, native_type(*field.type)), "H5Tequal") == 0) return;
-        std::vector<std::int64_t> offsets;
-        std::uint64_t step_bytes = H5Tget_size(type);
-        for (const hsize_t extent : whole) step_bytes *= extent;
-        const auto file_bytes = static_cast<std::uint64_t>(ReadDriver::size_of(dataset));
-        for (std::int64_t s = 0; s < num_steps; ++s) {
-            unsigned skipped = 0;
-            haddr_t offset = HADDR_UNDEF;
-            hsize_t bytes = 0;
-            start[0] = static_cast<hsize_t>(s);
-            check(H5Dget_chunk_info_by_coord(dataset, start.data(), &skipped, &offset, &bytes),
-                  "H5Dget_chunk_info_by_coord");
-            if (offset == HADDR_UNDEF) return;  // the fill value
-            if (offset > file_bytes || step_bytes > file_bytes - offset)
-                throw Hdf5Failure("the values of " + field.shown.name + " are not in the file");
-            offsets.push_back(static_cast<std::int64_t>(offset));
-        }
-        field.offset_bytes = offsets.front();
-        field.offsets_of_steps = std::move(offsets);
-        field.why_library.clear();
-    }
-
     void read_field(hid_t dataset, const std::string& link, FoundStep& step) {
         FoundField field;
         const bool is_renamed = link.starts_with(renamed);
@@ -211,8 +171,11 @@ class Reader {
         }
         field.shown.is_static = !field.has_record;
         locate(file_, dataset, field);
-        if (has_steps_ && field.has_record && field.file.empty())
-            locate_steps(dataset, num_steps_of(step), field);
+        if (has_steps_ && field.has_record && field.file.empty()) {
+            std::vector<std::int64_t> of_step = field.shown.shape;
+            of_step.insert(of_step.begin(), 1);
+            locate_steps(dataset, of_step, num_steps_of(step), field);
+        }
         step.fields.push_back(std::move(field));
     }
 

@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "format/calendar.hpp"
+#include "format/hdf5/growing.hpp"
 #include "format/hdf5/reading.hpp"
 #include "format/mesh_arrays.hpp"
+#include "format/vtkhdf/grid_builder.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -28,7 +30,8 @@ class Reader {
         const std::string type = text_attribute(attributes_of(grid), "Type");
         if (type != "UnstructuredGrid")
             return "it is a VTKHDF file of type '" + type + "', not UnstructuredGrid";
-        if (H5Lexists(grid, "Steps", H5P_DEFAULT) > 0) return "it has several steps (VTKHDF's group Steps)";
+        if (H5Lexists(grid, "Steps", H5P_DEFAULT) > 0 && H5Aexists(file_, steps_mark) <= 0)
+            return "it has several steps (VTKHDF's group Steps), which another program has put there";
         for (const std::string_view name : mesh_names) {
             if (H5Lexists(grid, std::string(name).c_str(), H5P_DEFAULT) <= 0)
                 return "it has no data set VTKHDF/" + std::string(name);
@@ -41,6 +44,8 @@ class Reader {
         step.time = std::numeric_limits<double>::quiet_NaN();
         step.attributes = attributes_of(file_);
         step.title = text_attribute(step.attributes, "title");
+        step.attributes.erase(steps_mark);
+        read_steps(step);
         read_group("VTKHDF/PointData", On::points, step);
         read_group("VTKHDF/CellData", On::cells, step);
         read_group("VTKHDF/FieldData", On::grid, step);
@@ -54,13 +59,35 @@ class Reader {
     }
 
   private:
+    void read_steps(FoundStep& step) {
+        if (H5Lexists(file_, "VTKHDF/Steps", H5P_DEFAULT) <= 0) return;
+        const Handle group(H5Gopen2(file_, "VTKHDF/Steps", H5P_DEFAULT), H5Gclose, "H5Gopen2");
+        const Handle times = open_dataset(group, "Values");
+        step.times = read_times(times);
+        step.time = step.times[0];
+        take_units(attributes_of(times), step);
+        num_steps_ = num_steps_of(step);
+    }
+
+    /// What a file of several steps has of a field in each: the steps are one behind the other along the first dimension.
+    void divide_among_steps(hid_t dataset, FoundField& field) const {
+        bool grows = false;
+        static_cast<void>(extents_of(dataset, &grows));
+        field.shown.is_static = !grows;
+        if (!grows) return;
+        if (field.shown.shape[0] % num_steps_ != 0)
+            throw Hdf5Failure(field.shown.name + " has not as many values in each step");
+        field.shown.shape[0] /= num_steps_;
+        locate_steps(dataset, field.shown.shape, num_steps_, field);
+    }
+
     void read_group(const char* path, On on, FoundStep& step) {
         if (H5Lexists(file_, path, H5P_DEFAULT) <= 0) return;
         const Handle group(H5Gopen2(file_, path, H5P_DEFAULT), H5Gclose, "H5Gopen2");
         for (const std::string& name : names_in(group)) {
             FoundField field = read_field(group, name, path);
-            if (on == On::grid && name == "TimeValue") {
-                read_time(group, field, step);
+            if (on == On::grid && name == time_name) {
+                if (num_steps_ == 0) read_time(group, field, step);
                 continue;
             }
             field.shown.on = on;
@@ -97,18 +124,24 @@ class Reader {
         field.shown.attributes = attributes_of(dataset);
         field.shown.dims.assign(field.shown.shape.size(), "components");
         locate(file_, dataset, field);
+        if (num_steps_ > 0) divide_among_steps(dataset, field);
         return field;
     }
 
     static void read_time(hid_t group, const FoundField& field, FoundStep& step) {
         if (field.shown.shape != std::vector<std::int64_t>{1}) return;
-        const Handle dataset(H5Dopen2(group, "TimeValue", H5P_DEFAULT), H5Dclose, "H5Dopen2");
+        const Handle dataset(H5Dopen2(group, time_name.data(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
         check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time), "H5Dread");
-        step.time_units = text_attribute(field.shown.attributes, "units");
-        step.calendar = calendar_of(step.time_units, text_attribute(field.shown.attributes, "calendar"));
+        take_units(field.shown.attributes, step);
+    }
+
+    static void take_units(const Attributes& attributes, FoundStep& step) {
+        step.time_units = text_attribute(attributes, "units");
+        step.calendar = calendar_of(step.time_units, text_attribute(attributes, "calendar"));
     }
 
     hid_t file_;
+    std::int64_t num_steps_ = 0;  // of a file that may have several
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace hakobi::format {
 
-/// Reads what a VTKHDF file of an unstructured grid without time says of itself. Local. not_found, permission; format where it
+/// Reads what a VTKHDF file of an unstructured grid says of itself: of one step, or of those that Output has put into one file. Local. not_found, permission; format where it
 /// is no such file, or torn; unsupported for other types of VTKHDF.
 Result<FoundStep> read_vtkhdf(const std::string& path);
 

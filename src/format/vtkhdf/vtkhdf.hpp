@@ -4,7 +4,7 @@
 
 namespace hakobi::format {
 
-/// VTKHDF 1.0 of unstructured grids: one file a step.
+/// VTKHDF of unstructured grids: version 1.0 in one file a step, version 2.0 where a file takes several.
 [[nodiscard]] const Format& vtkhdf();
 
 }  // namespace hakobi::format

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/consolidated.hpp"
+#include "store/parallel.hpp"
 
 namespace hakobi::store {
 
@@ -97,28 +98,48 @@ void IndexReader::rebuild(Base base) {
     }
 }
 
+/// Takes what a look at the folder shows; whether there is an index that was not read before.
+bool IndexReader::take_names(FolderContents contents) {
+    bool has_new = false;
+    std::set<std::string> present;
+    for (WriterFiles& files : contents.writers) {
+        if (!files.has_index || gone_.contains(files.stem)) continue;
+        present.insert(files.stem);
+        if (passed_over_.contains(files.stem)) continue;
+        if (const auto known = sources_.find(files.stem); known != sources_.end()) {
+            Source& source = known->second;
+            // An object that was put since: what this look misses may have been removed by the record in it.
+            if (!files.log_offsets.empty() && files.log_offsets.back() >= source.seen_bytes)
+                source.is_read = false;
+            source.files = std::move(files);
+            continue;
+        }
+        begin_source(files);
+        has_new = true;
+    }
+    is_missing_one_ = !std::ranges::includes(present, listed_);
+    listed_ = std::move(present);
+    return has_new;
+}
+
 /// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have come and
 /// another one gone while the folder was listed: it is listed again until there is no name that was not read before. Then the
 /// record of every wipe is known for which an index is missed. False where one is gone that was listed.
 bool IndexReader::read_folder(std::vector<Tail>& tails) {
+    FolderContents contents = folder_.place().contents(Place::Look::logs);
     for (;;) {
-        bool has_new = false;
-        std::set<std::string> present;
-        for (WriterFiles& files : folder_.place().contents(Place::Look::logs).writers) {
-            if (!files.has_index) continue;
-            present.insert(files.stem);
-            if (passed_over_.contains(files.stem)) continue;
-            if (const auto known = sources_.find(files.stem); known != sources_.end()) {
-                known->second.files = std::move(files);
-                continue;
-            }
-            begin_source(files);
-            has_new = true;
-        }
-        if (!std::ranges::includes(present, listed_)) return false;
-        listed_ = std::move(present);
-        if (!read_tails(tails)) return false;
-        if (!has_new) return true;
+        const bool has_new = take_names(std::move(contents));
+        if (is_missing_one_) return false;
+        if (!has_new) return read_tails(tails);
+        // The next look need only begin after this one has ended: a server is asked while the logs are read.
+        bool is_whole = false;
+        const int num_threads = folder_.place().is_folder() ? 1 : 2;
+        for_each_parallel(2, num_threads, "hakobi-look", [&](std::size_t part) -> Status {
+            if (part == 0) is_whole = read_tails(tails);
+            if (part == 1) contents = folder_.place().contents(Place::Look::logs);
+            return {};
+        }).throw_if_error();
+        if (!is_whole) return false;
     }
 }
 
@@ -142,12 +163,16 @@ bool IndexReader::read_tails(std::vector<Tail>& tails) {
     for (std::size_t i = 0; i < logs.size(); ++i) {
         Source& source = *sources[i];
         logs[i].status.throw_if_error();
-        if (logs[i].is_gone) return false;
+        if (logs[i].is_gone) {
+            if (!folder_.place().is_folder()) gone_.insert(source.files.stem);
+            return false;
+        }
         source.is_read = true;
         source.seen_bytes = logs[i].size_bytes;
         if (source.is_final) source.file.reset();
         if (!source.is_known && !begin_log(source, logs[i].bytes)) continue;
         if (logs[i].bytes.empty()) continue;
+        std::erase_if(tails, [&](const Tail& tail) { return tail.stem == source.files.stem; });
         tails.push_back({source.files.stem, std::move(logs[i].bytes)});
     }
     std::erase_if(sources_, [&](const auto& source) { return passed_over_.contains(source.first); });

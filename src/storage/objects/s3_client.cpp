@@ -258,10 +258,13 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
     Curl::Easy* const easy = take_connection();
     if (easy == nullptr)
         return Status(ErrorCode::out_of_memory, request.what + ": no memory for a connection");
-    Retry retry(Retry::patience());
+    Retry retry(Retry::patience(), settings_.endpoint);
     Exchange exchange;
     for (;;) {
+        const double before_s = retry.waited_s();
         const int error = exchange_once(easy, request, exchange);
+        // One that takes a connection and is silent is there, and stands still.
+        if (retry.waited_s() - before_s >= slowest_for_s) has_answered_ = true;
         S3Answer& answer = exchange.answer;
         const bool is_answer = error == Curl::ok;
         if (is_answer && !passes(answer)) break;

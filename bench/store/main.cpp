@@ -89,8 +89,8 @@ class Bench {
 
   private:
     void take_turn(const Case& one, const std::string& name, bool is_keyed) {
-        const std::string folder = is_place(name) ? name + "/hakobi-bench-store"
-                                                  : options_.folder + "/hakobi-bench-store-" + name;
+        const std::string folder =
+            is_place(name) ? name + "/hakobi-bench-store" : options_.folder + "/hakobi-bench-store-" + name;
         const auto remove = [&] {
             std::error_code error;
             if (rank_ == 0 && is_place(name)) {

@@ -118,7 +118,7 @@ struct OtherRule {
     friend bool operator==(const OtherRule&, const OtherRule&) = default;
 };
 std::vector<OtherRule> other_rules(const GroupName& name,
-                                          const std::vector<std::vector<std::string>>& rules) {
+                                   const std::vector<std::vector<std::string>>& rules) {
     std::vector<std::string> own;
     for (const auto& level : name.keywords) {
         for (const Keyword& keyword : level) own.push_back(keyword.name);

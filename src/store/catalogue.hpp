@@ -62,8 +62,9 @@ struct Group {
         std::string upper;                  ///< "class=od,…": the levels above the fields'
         std::vector<std::string> keywords;  ///< ",step=": before each value
         struct Addition {
-            std::vector<std::string> adds;    ///< keywords of another rule of the schema, which the group lacks
-            std::vector<std::size_t> unless;  ///< field keywords that the other rule lacks: does one have a value?
+            std::vector<std::string> adds;  ///< keywords of another rule of the schema, which the group lacks
+            std::vector<std::size_t>
+                unless;  ///< field keywords that the other rule lacks: does one have a value?
         };
         std::vector<Addition> additions;
     } key_text;

@@ -51,11 +51,10 @@ std::shared_ptr<const Catalogue> IndexReader::reread() {
 }
 
 void IndexReader::sort() {
-    if (num_sorted_ == catalogue_->num_rows() && sorted_ == catalogue_) return;
+    if (sorted_.num_rows == catalogue_->num_rows() && sorted_.catalogue == catalogue_) return;
     const std::unique_lock lock(catalogue_->mutex);
     catalogue_->sort();
-    num_sorted_ = catalogue_->num_rows();
-    sorted_ = catalogue_;
+    sorted_ = {catalogue_, catalogue_->num_rows()};
 }
 
 std::vector<std::string> IndexReader::warnings() const {
@@ -98,8 +97,9 @@ void IndexReader::rebuild(Base base) {
     }
 }
 
-/// Takes what a look at the folder shows; whether there is an index that was not read before.
-bool IndexReader::take_names(FolderContents contents) {
+/// Takes what a look at the folder shows: whether there is an index that was not read before, or one that the look before showed is
+/// missing.
+IndexReader::Names IndexReader::take_names(FolderContents contents) {
     bool has_new = false;
     std::set<std::string> present;
     for (WriterFiles& files : contents.writers) {
@@ -117,9 +117,9 @@ bool IndexReader::take_names(FolderContents contents) {
         begin_source(files);
         has_new = true;
     }
-    is_missing_one_ = !std::ranges::includes(present, listed_);
+    if (!std::ranges::includes(present, listed_)) return Names::one_missing;
     listed_ = std::move(present);
-    return has_new;
+    return has_new ? Names::some_new : Names::known;
 }
 
 /// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have come and
@@ -128,9 +128,9 @@ bool IndexReader::take_names(FolderContents contents) {
 bool IndexReader::read_folder(std::vector<Tail>& tails) {
     FolderContents contents = folder_.place().contents(Place::Look::logs);
     for (;;) {
-        const bool has_new = take_names(std::move(contents));
-        if (is_missing_one_) return false;
-        if (!has_new) return read_tails(tails);
+        const Names names = take_names(std::move(contents));
+        if (names == Names::one_missing) return false;
+        if (names == Names::known) return read_tails(tails);
         // The next look need only begin after this one has ended: a server is asked while the logs are read.
         bool is_whole = false;
         const int num_threads = folder_.place().is_folder() ? 1 : 2;

@@ -129,10 +129,10 @@ class RadosObjects final : public RangedObjects {
 
     Result<Listing> list(const ListMode& mode) override {
         std::vector<std::string> names;
-        const int error = is_kept(mode.prefix) ? kept_names(mode.prefix, names)
-                                               : RadosPool::patiently([&](bool /*is_again*/) {
-                                                     return walk(mode.prefix, names);
-                                                 });
+        const int error =
+            is_kept(mode.prefix)
+                ? kept_names(mode.prefix, names)
+                : RadosPool::patiently([&](bool /*is_again*/) { return walk(mode.prefix, names); });
         if (error != -ENOENT) return rados_failure(error, "cannot list " + root_);  // which ends a listing
         std::ranges::sort(names);
         ListingMaker listing(mode);

@@ -30,14 +30,14 @@ Retry::Retry(const Patience& patience, std::string server, Clock::time_point beg
 /// Once for all requests that wait at that time.
 void Retry::tell(double left_s) const {
     static std::atomic<std::int64_t> told_s = std::numeric_limits<std::int64_t>::min() / 2;
-    const auto now_s = std::chrono::duration_cast<std::chrono::seconds>(
-                           std::chrono::steady_clock::now().time_since_epoch())
-                           .count();
+    const auto now_s =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
     std::int64_t last_s = told_s;
     if (static_cast<double>(now_s - last_s) < told_again_after_s) return;
     if (!told_s.compare_exchange_strong(last_s, now_s)) return;
-    std::fprintf(stderr, "hakobi: %s has not answered for %.0f s, and is waited for for up to %.0f s more\n",
-                 server_.c_str(), waited_s(), left_s);
+    std::fprintf(stderr, "hakobi: %s has not answered for %.0f s: waiting for up to %.0f s more\n",
+                 server_.c_str(), waited_s(), std::max(left_s, longest_delay_s));
 }
 
 double Retry::waited_s() const {
@@ -53,7 +53,8 @@ bool Retry::wait(bool was_answered, bool is_server_known) {
     random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;  // Knuth's
     const double fraction = static_cast<double>(random_ >> 11) * 0x1p-53;
     const double most_s = std::min(longest_delay_s, std::ldexp(first_delay_s, std::min(num_tries_ - 1, 10)));
-    std::this_thread::sleep_for(std::chrono::duration<double>(left_s > 0 ? std::min(fraction * most_s, left_s) : fraction * most_s));
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(left_s > 0 ? std::min(fraction * most_s, left_s) : fraction * most_s));
     ++num_tries_;
     return true;
 }

@@ -22,10 +22,11 @@ constexpr std::size_t most_text_bytes = std::size_t{64} << 20;
 /// Statuses and codes that another try may not meet.
 bool passes(const S3Answer& answer) {
     constexpr std::array<long, 6> statuses = {408, 429, 500, 502, 503, 504};
-    constexpr std::array<std::string_view, 7> codes = {"RequestTimeout",  "SlowDown",
-                                                       "InternalError",   "BadDigest",
-                                                       "IncompleteBody",  "ConditionalRequestConflict",
-                                                       "OperationAborted"};
+    // The last is what Versity's gateway answers to one of several puts of a name at once.
+    constexpr std::array<std::string_view, 8> codes = {"RequestTimeout",   "SlowDown",
+                                                       "InternalError",    "BadDigest",
+                                                       "IncompleteBody",   "ConditionalRequestConflict",
+                                                       "OperationAborted", "ExistingObjectIsDirectory"};
     return std::ranges::find(statuses, answer.http_status) != statuses.end() ||
            (!answer.ok() && std::ranges::find(codes, answer.code) != codes.end());
 }

@@ -57,6 +57,14 @@ void IndexReader::sort() {
     sorted_ = {catalogue_, catalogue_->num_rows()};
 }
 
+FolderContents IndexReader::look() const {
+    return folder_.place().contents(Place::Look::logs);
+}
+
+int IndexReader::num_threads() const {
+    return folder_.place().is_folder() ? 1 : 2;
+}
+
 std::vector<std::string> IndexReader::warnings() const {
     const std::scoped_lock lock(mutex_);
     return {warnings_.begin(), warnings_.end()};
@@ -70,7 +78,8 @@ void IndexReader::warn(std::string text) {
 bool IndexReader::update() {
     std::vector<Tail> tails;
     for (auto& [stem, source] : sources_) source.is_read = false;
-    if (!(folder_.place().has_changed(place_stamp_) ? read_folder(tails) : read_tails(tails))) return false;
+    if (!(folder_.place().has_changed(place_stamp_) ? read_folder(look(), tails) : read_tails(tails)))
+        return false;
     return apply(tails);
 }
 
@@ -85,15 +94,20 @@ void IndexReader::rebuild(Base base) {
         warnings_.clear();
         place_stamp_ = 0;
         (void)folder_.place().has_changed(place_stamp_);
-        if (base == Base::catalogue) {
-            const Status status = read_consolidated(folder_, *catalogue_);
-            if (!status.ok() && status.code() != ErrorCode::not_found) warn(status.text());
-            if (!status.ok()) catalogue_ = empty_catalogue(folder_);
-        }
+        // At once, on a server. A look from before the catalogue may lack an index that it has: then the indexes are read.
+        FolderContents contents;
+        Status status;
+        for_each_parallel(2, num_threads(), "hakobi-look", [&](std::size_t part) -> Status {
+            if (part == 0 && base == Base::catalogue) status = read_consolidated(folder_, *catalogue_);
+            if (part == 1) contents = look();
+            return {};
+        }).throw_if_error();
+        if (!status.ok() && status.code() != ErrorCode::not_found) warn(status.text());
+        if (!status.ok()) catalogue_ = empty_catalogue(folder_);
         for (const DataFile& file : catalogue_->files) listed_.insert(file.stem);
         std::vector<Tail> tails;
         // Otherwise something was wiped since the catalogue was consolidated, or between two looks.
-        if (read_folder(tails) && apply(tails)) return;
+        if (read_folder(std::move(contents), tails) && apply(tails)) return;
     }
 }
 
@@ -125,18 +139,16 @@ IndexReader::Names IndexReader::take_names(FolderContents contents) {
 /// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have come and
 /// another one gone while the folder was listed: it is listed again until there is no name that was not read before. Then the
 /// record of every wipe is known for which an index is missed. False where one is gone that was listed.
-bool IndexReader::read_folder(std::vector<Tail>& tails) {
-    FolderContents contents = folder_.place().contents(Place::Look::logs);
+bool IndexReader::read_folder(FolderContents contents, std::vector<Tail>& tails) {
     for (;;) {
         const Names names = take_names(std::move(contents));
         if (names == Names::one_missing) return false;
         if (names == Names::known) return read_tails(tails);
         // The next look need only begin after this one has ended: a server is asked while the logs are read.
         bool is_whole = false;
-        const int num_threads = folder_.place().is_folder() ? 1 : 2;
-        for_each_parallel(2, num_threads, "hakobi-look", [&](std::size_t part) -> Status {
+        for_each_parallel(2, num_threads(), "hakobi-look", [&](std::size_t part) -> Status {
             if (part == 0) is_whole = read_tails(tails);
-            if (part == 1) contents = folder_.place().contents(Place::Look::logs);
+            if (part == 1) contents = look();
             return {};
         }).throw_if_error();
         if (!is_whole) return false;

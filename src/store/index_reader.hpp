@@ -45,7 +45,9 @@ class IndexReader {
     };
     enum class Base { catalogue, indexes };
     bool update();
-    bool read_folder(std::vector<Tail>& tails);
+    [[nodiscard]] FolderContents look() const;
+    [[nodiscard]] int num_threads() const;  ///< that ask for two things at once
+    bool read_folder(FolderContents contents, std::vector<Tail>& tails);
     enum class Names { known, some_new, one_missing };
     Names take_names(FolderContents contents);
     bool read_tails(std::vector<Tail>& tails);

@@ -12,6 +12,7 @@
 #include <hakobi/grib.hpp>
 
 #include "fdb/fdb.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -213,8 +214,21 @@ std::span<const std::byte> Fields::message(std::int64_t field) {
     return message;
 }
 
+bool is_place(const std::string& name) {
+    return storage::is_object_store(name);
+}
+
+void remove_objects(const std::string& prefix) {
+    const auto objects = storage::open_objects(prefix);
+    objects.status().throw_if_error();
+    const auto listing = objects.value()->list({});
+    listing.status().throw_if_error();
+    for (const storage::ListedObject& object : listing.value().objects)
+        objects.value()->remove(object.name).throw_if_error();
+}
+
 std::unique_ptr<Contender> make_contender(const std::string& name, const std::string& folder, int process) {
-    if (name == "hakobi") return std::make_unique<HakobiContender>(folder);
+    if (name == "hakobi" || is_place(name)) return std::make_unique<HakobiContender>(folder);
     if (name == "fdb") return std::make_unique<FdbContender>(folder);
     if (name == "dd") return std::make_unique<DdContender>(folder, process);
     throw Error(ErrorCode::invalid_argument, "contender '" + name + "': hakobi, fdb and dd are there");

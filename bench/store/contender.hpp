@@ -43,7 +43,12 @@ class Contender {
     virtual std::int64_t list() = 0;
 };
 
-/// "hakobi", "fdb" or "dd"; invalid_argument for others.
+/// Whether it names object storage: a contender of that name is the store there.
+bool is_place(const std::string& name);
+/// Removes all objects with this prefix.
+void remove_objects(const std::string& prefix);
+
+/// "hakobi", "fdb", "dd" or a place; invalid_argument for others.
 std::unique_ptr<Contender> make_contender(const std::string& name, const std::string& folder, int process);
 
 }  // namespace hakobi::bench

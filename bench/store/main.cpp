@@ -4,6 +4,7 @@
 //  1. Each case is a size and number of fields. In every round each contender takes its turn, keyed and from messages, in a
 //     new folder; open, flush and close are in the time, the slowest process counts. From messages only up to 10,000 fields:
 //     FDB takes about 2 ms to read one's keys, and no more is to be learnt from minutes of it.
+//     --place names object storage where the store takes a turn of its own, in a prefix that is empty before.
 //  2. Process 0 then retrieves every 7th of its fields one by one and lists everything; every byte retrieved is compared.
 //  3. Medians over the rounds, every sample in the records.
 
@@ -88,11 +89,16 @@ class Bench {
 
   private:
     void take_turn(const Case& one, const std::string& name, bool is_keyed) {
-        const std::string folder = options_.folder + "/hakobi-bench-store-" + name;
+        const std::string folder =
+            is_place(name) ? name + "/hakobi-bench-store" : options_.folder + "/hakobi-bench-store-" + name;
         const auto remove = [&] {
             std::error_code error;
-            if (rank_ == 0) std::filesystem::remove_all(folder, error);
-            if (rank_ == 0) std::filesystem::remove(folder + ".schema", error);
+            if (rank_ == 0 && is_place(name)) {
+                remove_objects(folder);
+            } else if (rank_ == 0) {
+                std::filesystem::remove_all(folder, error);
+                std::filesystem::remove(folder + ".schema", error);
+            }
             // Or the next contender's syncs would also pay for removing what this one wrote.
             if (rank_ == 0) ::sync();
             MPI_Barrier(MPI_COMM_WORLD);
@@ -126,7 +132,7 @@ class Bench {
         std::printf("%lld fields of %lld bytes, %d processes, %d rounds, folder %s\n",
                     static_cast<long long>(fields), static_cast<long long>(field_bytes_), size_,
                     options_.rounds, options_.folder.c_str());
-        std::printf("  %-9s %-8s %-9s %12s %10s %10s %10s\n", "operation", "by", "keys", "median s",
+        std::printf("  %-9s %-16s %-9s %12s %10s %10s %10s\n", "operation", "by", "keys", "median s",
                     "least s", "most s", "MB/s");
         for (const auto& [what, seconds] : samples_) {
             const auto [least, most] = std::ranges::minmax(seconds);
@@ -136,7 +142,7 @@ class Bench {
                                      : std::ceil(static_cast<double>(one.num_fields / size_) / 7);
             const double rate =
                 what.operation == "list" ? 0 : count * static_cast<double>(field_bytes_) / middle / 1e6;
-            std::printf("  %-9s %-8s %-9s %12.6f %10.6f %10.6f %10.1f\n", what.operation.c_str(),
+            std::printf("  %-9s %-16s %-9s %12.6f %10.6f %10.6f %10.1f\n", what.operation.c_str(),
                         what.contender.c_str(), what.is_keyed ? "given" : "read", middle, least, most, rate);
             for (const double sample : seconds) {
                 add({{"kind", "sample"},
@@ -195,6 +201,9 @@ int run_all(int argc, char** argv) {
     CLI::App app{"Archive, retrieve and list: the field store beside ECMWF's FDB and plain writes.",
                  "hakobi-bench-store"};
     app.add_option("--compare", compare, "fdb: also ECMWF's FDB 5");
+    std::vector<std::string> places;
+    app.add_option("--place", places,
+                   "rados:POOL/PREFIX, s3://BUCKET/PREFIX: also the store there, in a prefix of its own");
     app.add_option("--case", options.cases, "BYTESxFIELDS, repeated for several")->capture_default_str();
     app.add_option("--folder", options.folder, "where to write")->capture_default_str();
     app.add_option("--rounds", options.rounds, "of every contender")
@@ -209,6 +218,11 @@ int run_all(int argc, char** argv) {
         if (!compare.empty() && compare != "fdb")
             throw Error(ErrorCode::invalid_argument, "--compare " + compare + ": fdb is there");
         if (!compare.empty()) options.contenders.insert(options.contenders.begin() + 1, compare);
+        for (const std::string& place : places) {
+            if (!is_place(place))
+                throw Error(ErrorCode::invalid_argument, "--place " + place + ": no object storage");
+            options.contenders.insert(options.contenders.begin() + 1, place);
+        }
         std::vector<Case> cases;
         for (const std::string& text : options.cases) cases.push_back(parse_case(text));
         if (!std::filesystem::is_directory(options.folder))

@@ -42,6 +42,7 @@ BUCKET = "hakobi-test"
 POOL = "hakobi"
 NUM_OSDS = 3
 
+# A machine may stand still for minutes: an OSD would end itself for that (after 150 s, or the sixth time it is missed).
 _CEPH_SETTINGS = """
 [global]
 fsid = {fsid}
@@ -69,6 +70,8 @@ osd pool default size = 1
 osd pool default min size = 1
 osd pool default pg autoscale mode = off
 osd crush chooseleaf type = 0
+osd op thread suicide timeout = 0
+osd max markdown count = 1000
 """
 
 
@@ -94,6 +97,25 @@ def _end(running: list[subprocess.Popen[bytes]]) -> None:
         process.kill()
     for process in running:
         process.wait()
+
+
+@contextlib.contextmanager
+def standing_still(folder: Path) -> Iterator[None]:
+    """The servers that were started in this folder do not run meanwhile, and keep their connections."""
+
+    def signal_all(number: int) -> None:
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and str(folder).encode() in (entry / "cmdline").read_bytes():
+                    parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                    if parent == os.getpid():
+                        os.kill(int(entry.name), number)
+
+    signal_all(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        signal_all(signal.SIGCONT)
 
 
 def _free_port() -> int:
@@ -276,7 +298,7 @@ def main() -> int:
             if kind == "s3":
                 environment |= servers.enter_context(s3(place)).environment
             else:
-                environment |= servers.enter_context(ceph(place, 3 << 30))
+                environment |= servers.enter_context(ceph(place, 5 << 30))
         return subprocess.run(command, env=environment, check=False).returncode
 
 

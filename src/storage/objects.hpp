@@ -99,6 +99,11 @@ class Objects {
     /// An object that is not there has been removed.
     virtual Status remove(const std::string& name) = 0;
 
+    /// For names that begin with `prefix`, which are listed often: where a listing costs as much as the whole pool (RADOS), they are
+    /// kept beside `holder`, an object that is there before the first of them and goes after the last. Every handle that puts or
+    /// removes one says so first. What a process was killed at while it put may be missing from a listing of these.
+    virtual void keep_names(const std::string& prefix, const std::string& holder);
+
     // An upload in parts: several threads and processes may send them, in any order, and one completes it. Parts are numbered
     // from 1; all but the last have min_part_bytes or more. A part that comes again replaces the first.
     virtual Result<std::string> begin_upload(const std::string& name);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "store/pack.hpp"
 
@@ -111,8 +112,13 @@ std::string identity_of(const SplitKey& key) {
 
 namespace {
 
-std::vector<Group::OtherRule> other_rules(const GroupName& name,
-                                          const std::vector<std::vector<std::string>>& rules) {
+/// A rule of the schema that has keywords which a group's fields never have: those, and which of theirs it lacks.
+struct OtherRule {
+    std::vector<std::string> adds, lacks;
+    friend bool operator==(const OtherRule&, const OtherRule&) = default;
+};
+std::vector<OtherRule> other_rules(const GroupName& name,
+                                   const std::vector<std::vector<std::string>>& rules) {
     std::vector<std::string> own;
     for (const auto& level : name.keywords) {
         for (const Keyword& keyword : level) own.push_back(keyword.name);
@@ -124,14 +130,53 @@ std::vector<Group::OtherRule> other_rules(const GroupName& name,
         });
         return left;
     };
-    std::vector<Group::OtherRule> found;
+    std::vector<OtherRule> found;
     for (const auto& rule : rules) {
-        Group::OtherRule other{.adds = without(rule, own), .lacks = without(own, rule)};
+        OtherRule other{.adds = without(rule, own), .lacks = without(own, rule)};
         if (!other.adds.empty() && std::ranges::find(found, other) == found.end()) {
             found.push_back(std::move(other));
         }
     }
     return found;
+}
+
+Group::KeyText key_text(const GroupName& name, const std::vector<std::vector<std::string>>& rules) {
+    Group::KeyText text;
+    // A keyword that stands in several levels is told once, by the last.
+    const auto stands_below = [&](std::size_t level, const std::string& keyword) {
+        for (++level; level < num_levels; ++level) {
+            if (std::ranges::find(name.keywords[level], keyword, &Keyword::name) !=
+                name.keywords[level].end())
+                return true;
+        }
+        return false;
+    };
+    bool is_first = true;
+    const auto before_value = [&](const std::string& keyword) {
+        return (std::exchange(is_first, false) ? "" : ",") + keyword + "=";
+    };
+    for (std::size_t level = 0; level < field_level; ++level) {
+        for (std::size_t k = 0; k < name.keywords[level].size(); ++k) {
+            const std::string& keyword = name.keywords[level][k].name;
+            if (!stands_below(level, keyword)) text.upper += before_value(keyword) + name.values[level][k];
+        }
+    }
+    for (const Keyword& keyword : name.keywords[field_level])
+        text.keywords.push_back(before_value(keyword.name));
+    for (const OtherRule& rule : other_rules(name, rules)) {
+        Group::KeyText::Addition addition;
+        bool never_applies = false;
+        for (std::size_t level = 0; level < num_levels; ++level) {
+            for (std::size_t k = 0; k < name.keywords[level].size(); ++k) {
+                if (std::ranges::find(rule.lacks, name.keywords[level][k].name) == rule.lacks.end()) continue;
+                if (level == field_level) addition.unless.push_back(k);
+                if (level < field_level && !name.values[level][k].empty()) never_applies = true;
+            }
+        }
+        addition.adds = rule.adds;
+        if (!never_applies) text.additions.push_back(std::move(addition));
+    }
+    return text;
 }
 
 }  // namespace
@@ -143,7 +188,7 @@ Group& Catalogue::group(const GroupName& name) {
         groups.push_back(std::make_unique<Group>());
         groups.back()->name = name;
         groups.back()->dictionaries.resize(name.keywords[field_level].size());
-        groups.back()->other_rules = other_rules(name, rules);
+        groups.back()->key_text = key_text(name, rules);
     }
     return *groups[entry->second];
 }

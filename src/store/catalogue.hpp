@@ -57,12 +57,17 @@ struct Group {
     Columns rows;  ///< as they came; never reordered
     /// Rows in key order, of equal keys the latest first; the first `order.size()` rows.
     std::vector<std::uint32_t> order;
-    /// A rule of the schema that has keywords which this group's fields never have: those, and which of theirs it lacks.
-    struct OtherRule {
-        std::vector<std::string> adds, lacks;
-        friend bool operator==(const OtherRule&, const OtherRule&) = default;
-    };
-    std::vector<OtherRule> other_rules;
+    /// What all keys of the group have in common as text (append_key_text): ten thousand of them are written in a few milliseconds.
+    struct KeyText {
+        std::string upper;                  ///< "class=od,…": the levels above the fields'
+        std::vector<std::string> keywords;  ///< ",step=": before each value
+        struct Addition {
+            std::vector<std::string> adds;  ///< keywords of another rule of the schema, which the group lacks
+            std::vector<std::size_t>
+                unless;  ///< field keywords that the other rule lacks: does one have a value?
+        };
+        std::vector<Addition> additions;
+    } key_text;
     /// Rows below this are in `order` as they are: a consolidated catalogue has them sorted.
     std::size_t num_sorted = 0;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "store/parallel.hpp"
 
 namespace hakobi::store {
 
@@ -38,8 +39,20 @@ void check_marker(const std::string& path, const std::vector<std::byte>& bytes) 
     }
 }
 
-Schema read_schema(Place& place) {
-    const Result<std::vector<std::byte>> bytes = place.read(schema_name);
+/// A server is asked for both at once.
+struct MarkerAndSchema {
+    Result<std::vector<std::byte>> marker = std::vector<std::byte>(), schema = std::vector<std::byte>();
+};
+MarkerAndSchema read_both(Place& place) {
+    MarkerAndSchema both;
+    for_each_parallel(2, place.is_folder() ? 1 : 2, "hakobi-open", [&](std::size_t part) -> Status {
+        (part == 0 ? both.marker : both.schema) = place.read(part == 0 ? marker_name : schema_name);
+        return {};
+    }).throw_if_error();
+    return both;
+}
+
+Schema parse_schema(const Place& place, const Result<std::vector<std::byte>>& bytes) {
     bytes.status().throw_if_error();
     Result<Schema> schema =
         Schema::parse(text_of(bytes.value()), place.path() + "/" + std::string(schema_name));
@@ -105,7 +118,8 @@ Folder Folder::open_with(std::string_view path, const std::string& text, std::st
 
 Folder Folder::open_at(PlacePtr place, const std::string& text, std::string_view name) {
     const std::string& where = place->path();
-    Result<std::vector<std::byte>> marker = place->read(marker_name);
+    MarkerAndSchema both = read_both(*place);
+    const Result<std::vector<std::byte>>& marker = both.marker;
     if (marker.status().code() == ErrorCode::not_found) {
         if (text.empty() && place->is_folder()) {
             throw Error(ErrorCode::not_found,
@@ -114,11 +128,11 @@ Folder Folder::open_at(PlacePtr place, const std::string& text, std::string_view
         if (text.empty())
             throw Error(ErrorCode::not_found, "no field store at " + where + ": " + marker.status().text());
         make_store(*place, text, name);
-        marker = place->read(marker_name);
+        both = read_both(*place);
     }
     marker.status().throw_if_error();
     check_marker(where, marker.value());
-    Schema found = read_schema(*place);
+    Schema found = parse_schema(*place, both.schema);
     if (!text.empty() && found.text() != text) {
         throw Error(ErrorCode::exists, "the store " + where + " has another schema than " +
                                            std::string(name) + ": see " + where + "/" +

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/consolidated.hpp"
+#include "store/parallel.hpp"
 
 namespace hakobi::store {
 
@@ -50,11 +51,18 @@ std::shared_ptr<const Catalogue> IndexReader::reread() {
 }
 
 void IndexReader::sort() {
-    if (num_sorted_ == catalogue_->num_rows() && sorted_ == catalogue_) return;
+    if (sorted_.num_rows == catalogue_->num_rows() && sorted_.catalogue == catalogue_) return;
     const std::unique_lock lock(catalogue_->mutex);
     catalogue_->sort();
-    num_sorted_ = catalogue_->num_rows();
-    sorted_ = catalogue_;
+    sorted_ = {catalogue_, catalogue_->num_rows()};
+}
+
+FolderContents IndexReader::look() const {
+    return folder_.place().contents(Place::Look::logs);
+}
+
+int IndexReader::num_threads() const {
+    return folder_.place().is_folder() ? 1 : 2;
 }
 
 std::vector<std::string> IndexReader::warnings() const {
@@ -70,7 +78,8 @@ void IndexReader::warn(std::string text) {
 bool IndexReader::update() {
     std::vector<Tail> tails;
     for (auto& [stem, source] : sources_) source.is_read = false;
-    if (!(folder_.place().has_changed(place_stamp_) ? read_folder(tails) : read_tails(tails))) return false;
+    if (!(folder_.place().has_changed(place_stamp_) ? read_folder(look(), tails) : read_tails(tails)))
+        return false;
     return apply(tails);
 }
 
@@ -85,40 +94,64 @@ void IndexReader::rebuild(Base base) {
         warnings_.clear();
         place_stamp_ = 0;
         (void)folder_.place().has_changed(place_stamp_);
-        if (base == Base::catalogue) {
-            const Status status = read_consolidated(folder_, *catalogue_);
-            if (!status.ok() && status.code() != ErrorCode::not_found) warn(status.text());
-            if (!status.ok()) catalogue_ = empty_catalogue(folder_);
-        }
+        // At once, on a server. A look from before the catalogue may lack an index that it has: then the indexes are read.
+        FolderContents contents;
+        Status status;
+        for_each_parallel(2, num_threads(), "hakobi-look", [&](std::size_t part) -> Status {
+            if (part == 0 && base == Base::catalogue) status = read_consolidated(folder_, *catalogue_);
+            if (part == 1) contents = look();
+            return {};
+        }).throw_if_error();
+        if (!status.ok() && status.code() != ErrorCode::not_found) warn(status.text());
+        if (!status.ok()) catalogue_ = empty_catalogue(folder_);
         for (const DataFile& file : catalogue_->files) listed_.insert(file.stem);
         std::vector<Tail> tails;
         // Otherwise something was wiped since the catalogue was consolidated, or between two looks.
-        if (read_folder(tails) && apply(tails)) return;
+        if (read_folder(std::move(contents), tails) && apply(tails)) return;
     }
+}
+
+/// Takes what a look at the folder shows: whether there is an index that was not read before, or one that the look before showed is
+/// missing.
+IndexReader::Names IndexReader::take_names(FolderContents contents) {
+    bool has_new = false;
+    std::set<std::string> present;
+    for (WriterFiles& files : contents.writers) {
+        if (!files.has_index || gone_.contains(files.stem)) continue;
+        present.insert(files.stem);
+        if (passed_over_.contains(files.stem)) continue;
+        if (const auto known = sources_.find(files.stem); known != sources_.end()) {
+            Source& source = known->second;
+            // An object that was put since: what this look misses may have been removed by the record in it.
+            if (!files.log_offsets.empty() && files.log_offsets.back() >= source.seen_bytes)
+                source.is_read = false;
+            source.files = std::move(files);
+            continue;
+        }
+        begin_source(files);
+        has_new = true;
+    }
+    if (!std::ranges::includes(present, listed_)) return Names::one_missing;
+    listed_ = std::move(present);
+    return has_new ? Names::some_new : Names::known;
 }
 
 /// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have come and
 /// another one gone while the folder was listed: it is listed again until there is no name that was not read before. Then the
 /// record of every wipe is known for which an index is missed. False where one is gone that was listed.
-bool IndexReader::read_folder(std::vector<Tail>& tails) {
+bool IndexReader::read_folder(FolderContents contents, std::vector<Tail>& tails) {
     for (;;) {
-        bool has_new = false;
-        std::set<std::string> present;
-        for (WriterFiles& files : folder_.place().contents(Place::Look::logs).writers) {
-            if (!files.has_index) continue;
-            present.insert(files.stem);
-            if (passed_over_.contains(files.stem)) continue;
-            if (const auto known = sources_.find(files.stem); known != sources_.end()) {
-                known->second.files = std::move(files);
-                continue;
-            }
-            begin_source(files);
-            has_new = true;
-        }
-        if (!std::ranges::includes(present, listed_)) return false;
-        listed_ = std::move(present);
-        if (!read_tails(tails)) return false;
-        if (!has_new) return true;
+        const Names names = take_names(std::move(contents));
+        if (names == Names::one_missing) return false;
+        if (names == Names::known) return read_tails(tails);
+        // The next look need only begin after this one has ended: a server is asked while the logs are read.
+        bool is_whole = false;
+        for_each_parallel(2, num_threads(), "hakobi-look", [&](std::size_t part) -> Status {
+            if (part == 0) is_whole = read_tails(tails);
+            if (part == 1) contents = look();
+            return {};
+        }).throw_if_error();
+        if (!is_whole) return false;
     }
 }
 
@@ -142,12 +175,16 @@ bool IndexReader::read_tails(std::vector<Tail>& tails) {
     for (std::size_t i = 0; i < logs.size(); ++i) {
         Source& source = *sources[i];
         logs[i].status.throw_if_error();
-        if (logs[i].is_gone) return false;
+        if (logs[i].is_gone) {
+            if (!folder_.place().is_folder()) gone_.insert(source.files.stem);
+            return false;
+        }
         source.is_read = true;
         source.seen_bytes = logs[i].size_bytes;
         if (source.is_final) source.file.reset();
         if (!source.is_known && !begin_log(source, logs[i].bytes)) continue;
         if (logs[i].bytes.empty()) continue;
+        std::erase_if(tails, [&](const Tail& tail) { return tail.stem == source.files.stem; });
         tails.push_back({source.files.stem, std::move(logs[i].bytes)});
     }
     std::erase_if(sources_, [&](const auto& source) { return passed_over_.contains(source.first); });

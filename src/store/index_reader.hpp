@@ -45,7 +45,11 @@ class IndexReader {
     };
     enum class Base { catalogue, indexes };
     bool update();
-    bool read_folder(std::vector<Tail>& tails);
+    [[nodiscard]] FolderContents look() const;
+    [[nodiscard]] int num_threads() const;  ///< that ask for two things at once
+    bool read_folder(FolderContents contents, std::vector<Tail>& tails);
+    enum class Names { known, some_new, one_missing };
+    Names take_names(FolderContents contents);
     bool read_tails(std::vector<Tail>& tails);
     void begin_source(const WriterFiles& files);
     bool begin_log(Source& source, std::span<const std::byte> bytes);
@@ -57,14 +61,17 @@ class IndexReader {
     const Folder& folder_;
     mutable std::mutex mutex_;
     std::shared_ptr<Catalogue> catalogue_;
-    std::map<std::string, Source> sources_;                  // by stem
-    std::set<std::string> passed_over_;                      // stems of indexes that cannot be read
-    std::set<std::string> listed_;                           // stems of all indexes at the last look
+    std::map<std::string, Source> sources_;  // by stem
+    std::set<std::string> passed_over_;      // stems of indexes that cannot be read
+    std::set<std::string> gone_;             // stems of logs that were listed, but gone: no name comes back
+    std::set<std::string> listed_;           // stems of all indexes at the last look
     std::map<std::uint64_t, std::set<std::int64_t>> wiped_;  // offsets by data file
     std::set<std::uint64_t> wiped_files_;
-    std::shared_ptr<Catalogue> sorted_;  // whose orders are up to date,
-    std::int64_t num_sorted_ = 0;        // when it had so many rows
-    std::int64_t place_stamp_ = 0;       // Place::has_changed
+    struct {
+        std::shared_ptr<Catalogue> catalogue;
+        std::int64_t num_rows = 0;
+    } sorted_;                      // whose orders are up to date, when it had so many rows
+    std::int64_t place_stamp_ = 0;  // Place::has_changed
     std::set<std::string> warnings_;
 };
 

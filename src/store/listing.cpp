@@ -118,46 +118,23 @@ FieldInfo describe(const Catalogue& catalogue, RowReference reference) {
 void append_key_text(const Catalogue& catalogue, RowReference reference, std::string& text) {
     const Group& group = *catalogue.groups[reference.group];
     const std::uint32_t* const codes = group.rows.codes.data() + reference.row * group.num_keywords();
-    const auto value_of = [&](std::size_t level, std::size_t k) -> const std::string& {
-        return level < field_level ? group.name.values[level][k] : group.dictionaries[k].value(codes[k]);
+    const Group::KeyText& parts = group.key_text;
+    const auto value_of = [&](std::size_t k) -> const std::string& {
+        return group.dictionaries[k].value(codes[k]);
     };
-    const auto stands_below = [&](std::size_t level, const std::string& keyword) {
-        for (++level; level < num_levels; ++level) {
-            if (std::ranges::find(group.name.keywords[level], keyword, &Keyword::name) !=
-                group.name.keywords[level].end()) {
-                return true;
-            }
-        }
-        return false;
-    };
-    bool is_first = true;
-    const auto append = [&](const std::string& keyword, std::string_view value) {
-        if (!is_first) text += ',';
-        text.append(keyword).append(1, '=').append(value);
-        is_first = false;
-    };
-    for (std::size_t level = 0; level < num_levels; ++level) {
-        for (std::size_t k = 0; k < group.name.keywords[level].size(); ++k) {
-            const std::string& keyword = group.name.keywords[level][k].name;
-            if (!stands_below(level, keyword)) append(keyword, value_of(level, k));
-        }
+    text += parts.upper;
+    for (std::size_t k = 0; k < parts.keywords.size(); ++k) {
+        text += parts.keywords[k];
+        text += value_of(k);
     }
-    if (group.other_rules.empty()) return;
     // Fields of another rule may have all of these values, and more.
-    const auto has_value = [&](const std::string& keyword) {
-        for (std::size_t level = 0; level < num_levels; ++level) {
-            for (std::size_t k = 0; k < group.name.keywords[level].size(); ++k) {
-                if (group.name.keywords[level][k].name == keyword && !value_of(level, k).empty()) return true;
-            }
-        }
-        return false;
-    };
     std::vector<std::string_view> appended;
-    for (const Group::OtherRule& rule : group.other_rules) {
-        if (std::ranges::any_of(rule.lacks, has_value)) continue;
-        for (const std::string& keyword : rule.adds) {
+    for (const Group::KeyText::Addition& addition : parts.additions) {
+        if (std::ranges::any_of(addition.unless, [&](std::size_t k) { return !value_of(k).empty(); }))
+            continue;
+        for (const std::string& keyword : addition.adds) {
             if (std::ranges::find(appended, keyword) != appended.end()) continue;
-            append(keyword, "");
+            text.append(1, ',').append(keyword).append(1, '=');
             appended.push_back(keyword);
         }
     }

@@ -154,7 +154,9 @@ class ObjectGate final : public HeldGate {
 
 class ObjectPlace final : public Place {
   public:
-    ObjectPlace(const std::string& path, ObjectsPtr objects) : Place(path), objects_(std::move(objects)) {}
+    ObjectPlace(const std::string& path, ObjectsPtr objects) : Place(path), objects_(std::move(objects)) {
+        objects_->keep_names(std::string(index_folder), std::string(marker_name));
+    }
 
     [[nodiscard]] bool is_folder() const override { return false; }
 
@@ -360,7 +362,10 @@ class ObjectPlace final : public Place {
     /// Objects of a folder whose names are numbers of `unit_bytes`, from a byte on.
     Status remove_from(const std::string& folder, std::int64_t begin_bytes, std::int64_t unit_bytes) {
         std::vector<std::string> names;
-        for (const storage::ListedObject& object : list(folder)) {
+        // Also what a kill has left unlisted.
+        const bool lists_by_prefix = objects_->abilities().lists_by_prefix;
+        for (const storage::ListedObject& object : list(lists_by_prefix ? folder : "")) {
+            if (!object.name.starts_with(folder)) continue;
             const std::int64_t number = number_of(std::string_view(object.name).substr(folder.size()));
             if (number >= 0 && number * unit_bytes >= begin_bytes) names.push_back(object.name);
         }

@@ -57,6 +57,9 @@ class FaultyObjects final : public Objects {
     Status remove(const std::string& name) override {
         return under(Operation::remove, name, [&] { return inner_->remove(name); });
     }
+    void keep_names(const std::string& prefix, const std::string& holder) override {
+        inner_->keep_names(prefix, holder);
+    }
     Result<std::string> begin_upload(const std::string& name) override {
         return under(Operation::upload, name, [&] { return inner_->begin_upload(name); });
     }

@@ -86,6 +86,8 @@ Status check_object_name(std::string_view name) {
     return {};
 }
 
+void Objects::keep_names(const std::string& /*prefix*/, const std::string& /*holder*/) {}
+
 Result<std::string> Objects::begin_upload(const std::string& /*name*/) {
     return no_uploads(*this);
 }

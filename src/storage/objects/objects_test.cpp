@@ -238,6 +238,34 @@ TEST_P(ObjectsContract, ALongListingComesInPieces) {
     EXPECT_EQ(found, all);
 }
 
+TEST_P(ObjectsContract, NamesThatAreKeptAreListedLikeOthers) {
+    OpenedStore store(GetParam());
+    ASSERT_TRUE(store->put("holder", bytes_of(10, 1)).ok());
+    store->keep_names("log/", "holder");
+    // More than Ceph tells at once.
+    const int num_names = store->abilities().kind == "rados" ? 1'100 : 20;
+    Names all;
+    for (int i = 0; i < num_names; ++i) {
+        all.push_back("log/" + std::to_string(10'000 + i));
+        ASSERT_TRUE(store->put(all.back(), bytes_of(3, 1), {.only_if_absent = i % 2 == 0}).ok());
+    }
+    ASSERT_TRUE(store->put("beside", {}).ok());
+    ASSERT_TRUE(store->remove(all.back()).ok());
+    all.pop_back();
+    EXPECT_EQ(store->put(all[0], {}, {.only_if_absent = true}).code(), ErrorCode::exists);
+    EXPECT_EQ(read_all(*store, "holder"), bytes_of(10, 1));
+    const ObjectsPtr kept = store.again();
+    kept->keep_names("log/", "holder");
+    for (const ObjectsPtr& objects : {kept, store.again()}) {
+        EXPECT_EQ(names_of(objects->list({.prefix = "log/"}).value()), all);
+        EXPECT_EQ(names_of(objects->list({.prefix = "log/1000"}).value()),
+                  Names(all.begin(), all.begin() + 10));
+        EXPECT_EQ(
+            names_of(objects->list({.prefix = "log/", .start_after = all[3], .max_entries = 2}).value()),
+            Names({all[4], all[5]}));
+    }
+}
+
 TEST_P(ObjectsContract, NamesOutsideTheRootAreNotListed) {
     OpenedStore store(GetParam());
     const ObjectsPtr beside = open_objects(store.root() + "2").value();

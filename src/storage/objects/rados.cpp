@@ -1,5 +1,6 @@
 #include "storage/objects/rados.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -29,6 +30,9 @@ std::string user_of_environment() {
     return "admin";
 }
 
+constexpr double silent_s = 30;  // then a request is sent again
+constexpr double longest_connecting_s = 60;
+
 /// The one connection of the process.
 struct Connection {
     std::mutex mutex;
@@ -37,21 +41,31 @@ struct Connection {
     Status open(const Rados& rados) {
         const std::scoped_lock lock(mutex);
         if (cluster != nullptr) return {};
-        const std::string user = user_of_environment();
-        Rados::Cluster made = nullptr;
-        if (const int error = rados.create(&made, user.c_str()); error < 0)
-            return rados_failure(error, "Ceph");
-        Status status = set_up(rados, made, user);
-        if (status.ok()) {
-            cluster = made;
-        } else {
+        // A monitor that stands still looks like one that is gone.
+        Retry retry(patience_to_connect(), "Ceph");
+        for (;;) {
+            const std::string user = user_of_environment();
+            Rados::Cluster made = nullptr;
+            if (const int error = rados.create(&made, user.c_str()); error < 0)
+                return rados_failure(error, "Ceph");
+            bool is_silent = false;
+            Status status = set_up(rados, made, user, is_silent);
+            if (status.ok()) {
+                cluster = made;
+                return status;
+            }
             rados.shutdown(made);
+            if (!is_silent || !retry.wait(false, true)) return status;
         }
-        return status;
     }
 
   private:
-    static Status set_up(const Rados& rados, Rados::Cluster made, const std::string& user) {
+    static Retry::Patience patience_to_connect() {
+        Retry::Patience patience = Retry::patience();
+        patience.known_s = std::min(patience.known_s, longest_connecting_s);
+        return patience;
+    }
+    static Status set_up(const Rados& rados, Rados::Cluster made, const std::string& user, bool& is_silent) {
         const char* const named = std::getenv("CEPH_CONF");
         const std::string file = named != nullptr && *named != '\0' ? named : "/etc/ceph/ceph.conf";
         if (const int error = rados.read_settings(made, file.c_str()); error < 0) {
@@ -70,13 +84,14 @@ struct Connection {
                 std::string_view(now.data()).starts_with(usual))
                 (void)rados.set_setting(made, name, value.c_str());
         };
-        set_unless_set("rados_osd_op_timeout", "0", seconds(patience.known_s));
-        set_unless_set("rados_mon_op_timeout", "0", seconds(patience.known_s));
+        set_unless_set("rados_osd_op_timeout", "0", seconds(std::min(patience.known_s, silent_s)));
+        set_unless_set("rados_mon_op_timeout", "0", seconds(std::min(patience.known_s, silent_s)));
         set_unless_set("client_mount_timeout", "300", seconds(patience.unknown_s));
         for (const char* name : {"log_to_stderr", "err_to_stderr", "mon_cluster_log_to_stderr"})
             (void)rados.set_setting(made, name, "false");
         const int error = rados.connect(made);
-        if (error == -ETIMEDOUT) return {ErrorCode::io, "no monitor of Ceph answers (" + file + ")"};
+        is_silent = error == -ETIMEDOUT;
+        if (is_silent) return {ErrorCode::io, "no monitor of Ceph answers (" + file + ")"};
         if (error == -EACCES || error == -EPERM)
             return {ErrorCode::permission,
                     "wrong credentials: Ceph refuses client." + user + " with this keyring (" + file + ")"};
@@ -117,6 +132,12 @@ Status Rados::load() {
         library.find("rados_write_op_truncate", add_truncate) &&
         library.find("rados_write_op_cmpxattr", add_compare) &&
         library.find("rados_write_op_setxattr", add_attribute) &&
+        library.find("rados_write_op_assert_exists", add_assert_exists) &&
+        library.find("rados_write_op_omap_set", add_entries) &&
+        library.find("rados_write_op_omap_rm_keys", add_remove_entries) &&
+        library.find("rados_read_op_omap_get_vals2", add_list_entries) &&
+        library.find("rados_omap_get_next", next_entry) &&
+        library.find("rados_omap_get_end", close_entries) &&
         library.find("rados_write_op_operate", do_write) && library.find("rados_create_read_op", new_read) &&
         library.find("rados_release_read_op", free_read) &&
         library.find("rados_read_op_assert_version", add_assert_version) &&
@@ -149,12 +170,23 @@ Result<std::shared_ptr<RadosPool>> RadosPool::open(const std::string& pool, cons
     if (!rados.ok()) return rados.status();
     if (Status status = connection().open(*rados.value()); !status.ok()) return status;
     Rados::Pool opened = nullptr;
-    const int error = rados.value()->open_pool(connection().cluster, pool.c_str(), &opened);
+    const int error = patiently([&](bool /*is_again*/) {
+        return rados.value()->open_pool(connection().cluster, pool.c_str(), &opened);
+    });
     if (error == -ENOENT) return Status(ErrorCode::not_found, "Ceph has no pool '" + pool + "'");
     if (error < 0) return rados_failure(error, "cannot open Ceph's pool '" + pool + "'");
     rados.value()->set_namespace(opened, name_space.c_str());
     if (rados.value()->fail_when_full != nullptr) rados.value()->fail_when_full(opened);
     return std::make_shared<RadosPool>(*rados.value(), opened);
+}
+
+int RadosPool::patiently(const std::function<int(bool is_again)>& request) {
+    const auto begin = Retry::Clock::now();
+    int error = request(false);
+    if (error != -ETIMEDOUT) return error;
+    Retry retry(Retry::patience(), "Ceph", begin);
+    while (error == -ETIMEDOUT && retry.wait(false, true)) error = request(true);
+    return error;
 }
 
 Status rados_failure(int error, const std::string& what) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,10 @@ struct Rados {
                         std::size_t length) = nullptr;
     void (*add_attribute)(Op op, const char* name, const char* value, std::size_t length) = nullptr;
     void (*add_assert_written)(Op op, std::uint64_t version) = nullptr;  ///< add_assert_version of a write
+    void (*add_assert_exists)(Op op) = nullptr;
+    void (*add_entries)(Op op, const char* const* keys, const char* const* values, const std::size_t* lengths,
+                        std::size_t num) = nullptr;
+    void (*add_remove_entries)(Op op, const char* const* keys, std::size_t num) = nullptr;
     int (*do_write)(Op op, Pool pool, const char* object, std::time_t* time, int flags) = nullptr;
     int (*start_write)(Op op, Pool pool, Completion completion, const char* object, std::time_t* time,
                        int flags) = nullptr;
@@ -52,6 +57,10 @@ struct Rados {
     void (*add_read)(Op op, std::uint64_t offset, std::size_t length, char* into, std::size_t* num,
                      int* error) = nullptr;
     void (*add_stat)(Op op, std::uint64_t* size, std::time_t* time, int* error) = nullptr;
+    void (*add_list_entries)(Op op, const char* start_after, const char* prefix, std::uint64_t most,
+                             Cursor* cursor, unsigned char* has_more, int* error) = nullptr;
+    int (*next_entry)(Cursor cursor, char** key, char** value, std::size_t* length) = nullptr;
+    void (*close_entries)(Cursor cursor) = nullptr;
     int (*do_read)(Op op, Pool pool, const char* object, int flags) = nullptr;
     int (*start_read)(Op op, Pool pool, Completion completion, const char* object, int flags) = nullptr;
     int (*new_completion)(void* argument, void (*callback)(Completion, void*),
@@ -82,6 +91,9 @@ class RadosPool {
     static Result<std::shared_ptr<RadosPool>> open(const std::string& pool, const std::string& name_space);
     RadosPool(const Rados& rados, Rados::Pool pool) : rados_(rados), pool_(pool) {}
     ~RadosPool() { rados_.close_pool(pool_); }
+    /// What `request` returns. It is sent again where no server has answered: one that restarts or stands still is waited for. It
+    /// is told whether it is sent again: then it may have been carried out already.
+    [[nodiscard]] static int patiently(const std::function<int(bool is_again)>& request);
     RadosPool(const RadosPool&) = delete;
     RadosPool& operator=(const RadosPool&) = delete;
     [[nodiscard]] const Rados& rados() const noexcept { return rados_; }

@@ -22,10 +22,11 @@ constexpr std::size_t most_text_bytes = std::size_t{64} << 20;
 /// Statuses and codes that another try may not meet.
 bool passes(const S3Answer& answer) {
     constexpr std::array<long, 6> statuses = {408, 429, 500, 502, 503, 504};
-    constexpr std::array<std::string_view, 7> codes = {"RequestTimeout",  "SlowDown",
-                                                       "InternalError",   "BadDigest",
-                                                       "IncompleteBody",  "ConditionalRequestConflict",
-                                                       "OperationAborted"};
+    // The last is what Versity's gateway answers to one of several puts of a name at once.
+    constexpr std::array<std::string_view, 8> codes = {"RequestTimeout",   "SlowDown",
+                                                       "InternalError",    "BadDigest",
+                                                       "IncompleteBody",   "ConditionalRequestConflict",
+                                                       "OperationAborted", "ExistingObjectIsDirectory"};
     return std::ranges::find(statuses, answer.http_status) != statuses.end() ||
            (!answer.ok() && std::ranges::find(codes, answer.code) != codes.end());
 }
@@ -258,10 +259,13 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
     Curl::Easy* const easy = take_connection();
     if (easy == nullptr)
         return Status(ErrorCode::out_of_memory, request.what + ": no memory for a connection");
-    Retry retry(Retry::patience());
+    Retry retry(Retry::patience(), settings_.endpoint);
     Exchange exchange;
     for (;;) {
+        const double before_s = retry.waited_s();
         const int error = exchange_once(easy, request, exchange);
+        // One that takes a connection and is silent is there, and stands still.
+        if (retry.waited_s() - before_s >= slowest_for_s) has_answered_ = true;
         S3Answer& answer = exchange.answer;
         const bool is_answer = error == Curl::ok;
         if (is_answer && !passes(answer)) break;

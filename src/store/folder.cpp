@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
-#include "store/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace hakobi::store {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/parallel.hpp"
 #include "store/consolidated.hpp"
-#include "store/parallel.hpp"
 
 namespace hakobi::store {
 

@@ -98,6 +98,8 @@ def command(
                     store = None
                     if storage == "s3":
                         store = stack.enter_context(object_servers.s3(folder, link.server))
+                    for record in run.starts(link, store):
+                        tell(record)
                     for count in dict.fromkeys((1, viewers)):
                         for record in run.pictures(link, count, store):
                             tell(record)

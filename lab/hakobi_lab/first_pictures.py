@@ -6,6 +6,7 @@
    plane that nobody has asked for, and the page says when the first picture was drawn and when the view was complete.
 3. Links are a pair of virtual interfaces into a network namespace, shaped both ways, by root; `slow` is a relay.
 4. With an object store the link is between that and `hakobi post`, which runs beside the browser.
+5. A start: the time runs from the command `hakobi post` to the first picture in a browser that has nothing of the page.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ const told = document.querySelector('#plane').dataset;
 const sent = ['resource', 'navigation'].flatMap((kind) => performance.getEntriesByType(kind));
 return [Number(told.first), Number(told.refined), Number(told.level), sent.reduce((n, e) => n + e.transferSize, 0)];
 """
+#: When the first picture was drawn, milliseconds since 1970.
+_DRAWN = "return performance.timeOrigin + Number(document.querySelector('#plane').dataset.first);"
 
 
 def make_step(path: Path, num_bytes: int) -> int:
@@ -147,6 +150,8 @@ class Served:
 
     address: str
     pid: int
+    began_s: float  #: when the command was given, seconds since 1970
+    ready_s: float  #: from then on until it told its address
 
     def peak_bytes(self) -> int:
         """The most memory that it and the processes that read for it have held, each for itself."""
@@ -166,14 +171,16 @@ def served(path: Path, link: Link, store: S3Server | None = None) -> Iterator[Se
         enter = ["nsenter", f"--net=/run/netns/{link.namespace}"] if link.namespace else []
         environment |= store.environment
     command = [*enter, sys.executable, "-m", "hakobi", "post", address, "--host", host, "--name", host]
+    began_s = time.time()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
         try:
             told = urlsplit(server.stdout.readline().strip())
+            ready_s = time.time() - began_s
             if told.port is None:
                 raise RunError(f"the server did not start: status {server.wait()}")
             with slow_line(told.port, *SLOW) if link.name == "slow" else contextlib.nullcontext(told.port) as port:
-                yield Served(f"http://{host}:{port}/?{told.query}", server.pid)
+                yield Served(f"http://{host}:{port}/?{told.query}", server.pid, began_s, ready_s)
         finally:
             server.terminate()
 
@@ -246,6 +253,26 @@ class Bench:
         for record in (*told, common):
             record["storage"] = "s3" if store else "file"
         return [*told, {**common, "median_s": statistics.median(floor), "samples_s": floor}]
+
+    def starts(self, link: Link, store: S3Server | None = None) -> list[dict[str, Any]]:
+        """From the command `hakobi post` to its address, and to the first picture, in a browser without its page."""
+        ready, pictures = [], []
+        with Browser(1600, 900, link.namespace, link.browser) as browser:
+            for _ in range(self._rounds):
+                browser.go("about:blank")
+                for path in (self.step, path_of(self.step)):
+                    drop(path)
+                with served(self.step, link, store) as server:
+                    browser.go(server.address)
+                    browser.wait("document.querySelector('#plane')?.dataset.first", 60)
+                    drawn_ms = browser.run(_DRAWN)
+                    ready.append(server.ready_s)
+                    pictures.append(drawn_ms / 1000 - server.began_s)
+        common = {"kind": "summary", "link": link.name, "cells": self.cells, "storage": "s3" if store else "file"}
+        return [
+            {**common, "what": what, "median_s": statistics.median(samples), "samples_s": samples}
+            for what, samples in (("address_from_start", ready), ("picture_from_start", pictures))
+        ]
 
     def _hash(self, series: str, axis: int) -> str:
         """A plane that was not looked at before, in a brick that was not either where there are enough."""

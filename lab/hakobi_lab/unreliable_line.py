@@ -1,4 +1,4 @@
-"""A relay of HTTP that does to chosen requests what bad networks and busy servers do."""
+"""A relay of HTTP that does to chosen requests what bad networks and busy servers do, and notes what it carries."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ import http.client
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
 #: What happens to a request, by its number (from 1), method and path: "" nothing, "500" the server says so and has done
 #: nothing, "lost" it is carried out and the connection ends without an answer, "half" it ends amid the answer.
 Fault = Callable[[int, str, str], str]
+
+
+class Carried(NamedTuple):
+    """A request, and how many bytes its answer had."""
+
+    method: str
+    path: str
+    range: str  #: the header, or ""
+    num_bytes: int
 
 
 class _Relay(ThreadingHTTPServer):
@@ -21,6 +31,7 @@ class _Relay(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.port, self.fault = port, fault
         self.lock, self.num_requests, self.num_faults = threading.Lock(), 0, 0
+        self.carried: list[Carried] = []
 
     def next_fault(self, method: str, path: str) -> str:
         with self.lock:
@@ -57,6 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         finally:
             far.close()
+        with self.server.lock:
+            self.server.carried.append(Carried(self.command, self.path, self.headers.get("Range", ""), len(content)))
         if fault == "lost":
             self.close_connection = True
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from fuzz_post import attack
-from hakobi.post import indexing
+from hakobi.post import indexing, serving
 from hakobi.post.cache import Cache
 from hakobi.post.catalogue import identifier
 from hakobi_lab.slow_line import slow_line
@@ -407,3 +408,24 @@ def test_colour_maps_are_even() -> None:
         lightness = to_lab[0] @ np.cbrt(matrix @ linear.T)
         if not told.get("diverging"):
             assert (np.diff(lightness) > 0).all(), name
+
+
+def test_answers_are_sent_at_once() -> None:
+    """asyncio asks for TCP_NODELAY only where the socket says that it is TCP."""
+
+    async def is_at_once() -> bool:
+        found = asyncio.get_running_loop().create_future()
+
+        class Accepted(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                end = transport.get_extra_info("socket")
+                found.set_result(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0)
+
+        with serving.listen("127.0.0.1", 0) as listener:
+            server = await asyncio.get_running_loop().create_server(Accepted, sock=listener)
+            with socket.create_connection(listener.getsockname()):
+                result: bool = await asyncio.wait_for(found, 30)
+            server.close()
+            return result
+
+    assert asyncio.run(is_at_once())

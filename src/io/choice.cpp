@@ -58,6 +58,14 @@ std::int64_t large_piece_bytes(std::int64_t striping_unit_bytes, std::int64_t cb
     return std::min(cb_bytes, std::max<std::int64_t>(policy::large_piece, 2 * striping_unit_bytes));
 }
 
+std::int64_t most_cycle_bytes(const RequestTotals& totals) {
+    if (totals.service == Service::from_memory) return policy::cached_cycle;
+    // An access reads a cycle from its first piece to its last.
+    if (totals.joined_bytes > 0 && totals.joined_bytes <= (totals.end_bytes - totals.begin_bytes) / 2)
+        return policy::requested_gap;
+    return 0;
+}
+
 const char* text_of(Why why) {
     switch (why) {
         case Why::no_data:

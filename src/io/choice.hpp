@@ -27,6 +27,8 @@ struct FileSetting {
     std::int64_t large_piece_bytes = 1 << 20;  ///< large_piece_bytes()
     bool is_striped =
         false;  ///< the file's stripes are known: storage that waits, whatever a first piece seems to show
+    bool reads_by_request =
+        false;  ///< each access is a request to a server far away, and each byte takes the link's time
     bool has_limit =
         false;  ///< hakobi_storage_timeout_s: only collective buffers can be left to an access that does not end
 };
@@ -34,6 +36,9 @@ struct FileSetting {
 /// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes have two
 /// writers, and no more than a collective buffer, the shuffle's own largest access.
 [[nodiscard]] std::int64_t large_piece_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes);
+
+/// The longest cycle that a call should have where nobody asks for another; 0: a collective buffer's length.
+[[nodiscard]] std::int64_t most_cycle_bytes(const RequestTotals& totals);
 
 /// What the ranks know of a call when they meet. Without mailboxes (several nodes) the last four stay as they are.
 struct Facts {

@@ -273,6 +273,17 @@ TEST_F(Terms, ShortPiecesOfUnknownStorageOnceTheMailboxesWereServed) {
     EXPECT_LT(terms(true).most_bytes, 4 * kib);
 }
 
+TEST(Choice, CyclesAreShortWhereWhatLiesBetweenPiecesWouldBeMoreThanHalf) {
+    RequestTotals totals{.begin_bytes = 0, .end_bytes = 100 * mib, .size_bytes = mib, .service = waits};
+    EXPECT_EQ(most_cycle_bytes(totals), 0);  // nobody says what gaps cost
+    totals.joined_bytes = 51 * mib;
+    EXPECT_EQ(most_cycle_bytes(totals), 0);
+    totals.joined_bytes = 50 * mib;
+    EXPECT_EQ(most_cycle_bytes(totals), mib / 4);
+    totals.service = memory;
+    EXPECT_EQ(most_cycle_bytes(totals), mib);
+}
+
 TEST(OwnChoice, OverlapsWhereItWaitsAndSievesFinePiecesInMemory) {
     OwnRequest own{.is_write = true, .size_bytes = 64 * mib, .left_bytes = 64 * mib, .num_pieces = 1};
     EXPECT_EQ(choose_own(usual, own, true).way, Way::in_flight);

@@ -12,6 +12,7 @@
 #include "io/policy.hpp"
 #include "mpi/messages.hpp"
 #include "region/cursor.hpp"
+#include "region/gaps.hpp"
 #include "storage/concurrency.hpp"
 
 namespace hakobi::io {
@@ -32,6 +33,8 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     mine.end_bytes = file.end_bytes();
     mine.size_bytes = file.size_bytes() - done;
     mine.num_pieces = file.num_pieces();
+    if (setting_.reads_by_request && !request.is_write)
+        mine.joined_bytes = bytes_with_gaps(file, policy::requested_gap);
     if (done == 0) return mine;
     Cursor cursor(file);
     cursor.seek(done);

@@ -75,6 +75,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
         stripe_of_layout,
         objects,
         servers,
+        by_request,
         num_words
     };
     std::array<std::int64_t, num_words> words{};
@@ -89,6 +90,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
         words[stripe_of_layout] = layout.stripe_bytes();
         words[objects] = layout.num_stripes();
         words[servers] = layout.num_servers();
+        words[by_request] = file->abilities().has_ranges ? 0 : 1;  // objects, which are read only
     }
     if (file.is_open() && comm.num_nodes() > 1) words[block] = file->abilities().writer_block_bytes;
     mpi::all_max(comm, words);
@@ -113,6 +115,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     opening.options = resolved(std::move(agreed), comm, opening.stripes);
     opening.setting = setting_of(comm, opening.options, file.name(), block_bytes > 1);
     opening.setting.is_striped = opening.stripes.num_objects > 0;
+    opening.setting.reads_by_request = words[by_request] != 0;
     return opening;
 }
 

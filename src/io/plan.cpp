@@ -125,7 +125,7 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
 Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division) {
     const std::int64_t span = end_bytes - begin_bytes;
     std::int64_t wanted = std::max(policy::smallest_cycle, span / division.num_aggregators / division.depth);
-    if (division.are_short_cycles_wanted) wanted = std::min(wanted, policy::cached_cycle);
+    if (division.most_cycle_bytes > 0) wanted = std::min(wanted, division.most_cycle_bytes);
     wanted = std::min(wanted, division.cb_bytes);
     const std::int64_t cycle =
         std::min(division.cb_bytes,

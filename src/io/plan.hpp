@@ -119,11 +119,10 @@ struct Division {
     std::int64_t cb_bytes = 0;  ///< a collective buffer
     int depth = 1;              ///< of them
     std::int64_t align_bytes = 1;
-    std::int64_t highest_tag = 0;  ///< MPI_TAG_UB
-    bool are_short_cycles_wanted =
-        false;  ///< the storage serves from memory, and nobody has asked for a cycle's size
-    std::int64_t stripe_bytes = 0;  ///< by server: as in StripedPlan
-    int num_objects = 0;            ///< 0: contiguous
+    std::int64_t highest_tag = 0;       ///< MPI_TAG_UB
+    std::int64_t most_cycle_bytes = 0;  ///< 0: a collective buffer
+    std::int64_t stripe_bytes = 0;      ///< by server: as in StripedPlan
+    int num_objects = 0;                ///< 0: contiguous
     int num_lanes = 1;
 };
 /// The domains of the next phase of a call of which [begin, end) is left: enough cycles that all buffers have something to do,

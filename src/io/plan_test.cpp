@@ -73,7 +73,7 @@ TEST(Division, GivesEveryBufferSomethingToDoWhereThereIsLittle) {
     EXPECT_EQ(divide(0, 33 * mib, division).cycle_bytes, 2 * mib + mib / 4);
     EXPECT_EQ(divide(0, 1, division).cycle_bytes, mib / 4);
     Division in_memory = division;
-    in_memory.are_short_cycles_wanted = true;
+    in_memory.most_cycle_bytes = mib;
     EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib);
     in_memory.cb_bytes = mib / 2;
     EXPECT_EQ(divide(0, 1024 * mib, in_memory).cycle_bytes, mib / 2);

@@ -34,6 +34,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
             is_first ? request.begin_bytes : std::min(totals.begin_bytes, request.begin_bytes);
         totals.end_bytes = is_first ? request.end_bytes : std::max(totals.end_bytes, request.end_bytes);
         totals.size_bytes += request.size_bytes;
+        totals.joined_bytes += request.joined_bytes;
         totals.largest_size_bytes = std::max(totals.largest_size_bytes, request.size_bytes);
         totals.smallest_mean_piece_bytes =
             std::min(totals.smallest_mean_piece_bytes, mean_piece_bytes(request));
@@ -58,7 +59,7 @@ ReducedSummary reduced(const RequestSummary& request, int rank) {
     maxima[ReducedSummary::given_up] = request.has_given_up;
     maxima[ReducedSummary::holes] = request.leaves_holes;
     maxima[ReducedSummary::device] = has_data ? request.has_device_memory : 0;
-    result.sums = {request.size_bytes, has_data ? 1 : 0};
+    result.sums = {request.size_bytes, has_data ? request.joined_bytes : 0, has_data ? 1 : 0};
     return result;
 }
 
@@ -66,6 +67,7 @@ RequestTotals total_of(const ReducedSummary& of_all_ranks) {
     const auto& maxima = of_all_ranks.maxima;
     RequestTotals totals;
     totals.size_bytes = of_all_ranks.sums[ReducedSummary::size];
+    totals.joined_bytes = of_all_ranks.sums[ReducedSummary::joined];
     totals.num_ranks_with_data = of_all_ranks.sums[ReducedSummary::ranks_with_data];
     if (totals.num_ranks_with_data > 0) {
         totals.begin_bytes = -maxima[ReducedSummary::minus_begin];

@@ -24,11 +24,14 @@ struct RequestSummary {
     std::int64_t has_given_up = 0;                 ///< an access of this rank may never end
     std::int64_t leaves_holes = 0;       ///< this rank may be writing into holes: nobody may fill them
     std::int64_t has_device_memory = 0;  ///< of the request, some memory is a device's
+    std::int64_t joined_bytes =
+        0;  ///< reading by requests (FileSetting): size_bytes with gaps that are read over; else 0
 };
 
 /// What all ranks know of all requests.
 struct RequestTotals {
     std::int64_t begin_bytes = 0, end_bytes = 0, size_bytes = 0;
+    std::int64_t joined_bytes = 0;
     std::int64_t largest_size_bytes = 0;         ///< a rank's
     std::int64_t smallest_mean_piece_bytes = 0;  ///< over ranks with data; 2^63-1 without any
     std::int64_t num_ranks_with_data = 0;
@@ -61,7 +64,7 @@ struct ReducedSummary {
         holes,
         device
     };
-    enum Sum { size, ranks_with_data };
+    enum Sum { size, joined, ranks_with_data };
     std::array<std::int64_t, device + 1> maxima{};
     std::array<std::int64_t, ranks_with_data + 1> sums{};
 };

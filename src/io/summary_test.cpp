@@ -52,6 +52,7 @@ TEST(RequestTotals, AreTheSameByAReduction) {
                 request.size_bytes = draw(random, 1, 1000) << draw(random, 0, 30);
                 request.end_bytes = request.begin_bytes + request.size_bytes + draw(random, 0, 100);
                 request.num_pieces = draw(random, 1, 100);
+                request.joined_bytes = draw(random, 0, 1000);
                 request.has_device_memory = draw(random, 0, 1);
             }
             request.service = static_cast<Service>(draw(random, -1, 1));

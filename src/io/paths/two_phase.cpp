@@ -27,18 +27,17 @@ void TwoPhase::choose_aggregators(bool is_cycle_chosen, const FileStripes& strip
 }
 
 Domains TwoPhase::domains_of(const RequestTotals& totals, int num_lanes) const {
-    return divide(
-        totals.begin_bytes, totals.end_bytes,
-        {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
-         .num_nodes = comm_.num_nodes(),
-         .cb_bytes = options_.cb_buffer_bytes,
-         .depth = options_.depth,
-         .align_bytes = options_.striping_unit_bytes,
-         .highest_tag = mpi::highest_tag(comm_),
-         .are_short_cycles_wanted = totals.service == Service::from_memory && of_file_.is_cycle_chosen,
-         .stripe_bytes = of_file_.stripes.stripe_bytes,
-         .num_objects = of_file_.stripes.num_objects,
-         .num_lanes = num_lanes});
+    return divide(totals.begin_bytes, totals.end_bytes,
+                  {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
+                   .num_nodes = comm_.num_nodes(),
+                   .cb_bytes = options_.cb_buffer_bytes,
+                   .depth = options_.depth,
+                   .align_bytes = options_.striping_unit_bytes,
+                   .highest_tag = mpi::highest_tag(comm_),
+                   .most_cycle_bytes = of_file_.is_cycle_chosen ? most_cycle_bytes(totals) : 0,
+                   .stripe_bytes = of_file_.stripes.stripe_bytes,
+                   .num_objects = of_file_.stripes.num_objects,
+                   .num_lanes = num_lanes});
 }
 
 void TwoPhase::prepare(const RequestTotals& totals) {

@@ -94,10 +94,10 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
     if (takes_several) view_.let_last_grow();
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
-    resumed_ = std::move(last).value();
+    before_.resumed = std::move(last).value();
     Result<std::unique_ptr<format::StoredFields>> fields = setup.format->fields_in(prefix_ + extension_);
     if (!fields.ok()) return fields.status();
-    fields_ = std::move(fields).value();
+    before_.stored = std::move(fields).value();
     return {};
 }
 
@@ -110,11 +110,11 @@ void OwnSeries::name_next(series::Step& step) const {
 }
 
 Status OwnSeries::check(const format::StepDescription& step) {
-    if (Status differs = resumed_.check(step); !differs.ok()) return differs;
-    if (fields_) {
-        if (Status differs = fields_->take(step); !differs.ok()) return differs;
+    if (Status differs = before_.resumed.check(step); !differs.ok()) return differs;
+    if (before_.stored) {
+        if (Status differs = before_.stored->take(step); !differs.ok()) return differs;
     }
-    resumed_ = {};
+    before_.resumed = {};
     return {};
 }
 

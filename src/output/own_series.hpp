@@ -68,11 +68,14 @@ class OwnSeries {
     std::int64_t next_step_ = 0;
     std::int64_t last_file_ = -1;
     storage::LockFile lock_;
-    series::Resumed resumed_;                       // what the first step is compared with
-    std::unique_ptr<format::StoredFields> fields_;  // of a format's store: what all steps are compared with
-    series::SeriesView view_;                       // shows the steps as one data set
-    std::string written_prefix_;                    // of the files that are written: on the stage, or prefix_
-    std::unique_ptr<Staging> staging_;              // rank 0's, with a stage
+    /// What steps are compared with.
+    struct Before {
+        series::Resumed resumed;                       // the first one
+        std::unique_ptr<format::StoredFields> stored;  // of a format's store: all
+    } before_;
+    series::SeriesView view_;           // shows the steps as one data set
+    std::string written_prefix_;        // of the files that are written: on the stage, or prefix_
+    std::unique_ptr<Staging> staging_;  // rank 0's, with a stage
 };
 
 }  // namespace hakobi::output

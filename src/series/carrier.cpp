@@ -181,6 +181,7 @@ std::vector<std::int64_t> Carrier::take_arrived() {
 
 void Carrier::run() {
     double pause_s = first_pause_s;
+    std::string store_version;
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [&] { return is_ending_ || !waiting_.empty(); });
@@ -188,7 +189,7 @@ void Carrier::run() {
         const Carried next = waiting_.front();
         lock.unlock();
         Status status = carry(
-            next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); }, &store_version_);
+            next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); }, &store_version);
         lock.lock();
         if (is_ending_) {
             // What has arrived is not told any more; the stage says it.

@@ -71,7 +71,6 @@ class Carrier {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Carried> waiting_;
-    std::string store_version_;  // the thread's
     std::vector<std::int64_t> arrived_;
     Status ended_, failing_;
     double copied_s_ = 0;  // when something was, or had to be, last

@@ -233,8 +233,16 @@ Carried Stage::carried(std::int64_t step, const std::string& from, std::int64_t 
 void Stage::end() noexcept {
     // Where a run with if_exists replace has taken the place, the marker is that one's.
     const Result<std::optional<Marker>> marker = read_marker(prefix_);
-    if (marker.ok() && marker.value() && marker.value()->folder == folder_) (void)remove_marker(prefix_);
+    Status removed = marker.status();
+    if (marker.ok() && marker.value() && marker.value()->folder == folder_) removed = remove_marker(prefix_);
     lock_.release();
+    if (!removed.ok()) {
+        // A marker without its folder would be taken for steps that are lost.
+        std::fprintf(
+            stderr, "hakobi: %s: all steps have arrived, but the marker stays, and the empty folder %s: %s\n",
+            prefix_.c_str(), folder_.c_str(), removed.text().c_str());
+        return;
+    }
     if (!remove_folder(folder_))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix_.c_str(),
                      folder_.c_str());
@@ -322,7 +330,8 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!series.ok()) return series.status();
     const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();
     if (!is_empty && !removes) return result;
-    (void)remove_marker(prefix);
+    if (Status status = remove_marker(prefix); !status.ok() && status.code() != ErrorCode::not_found)
+        return status;
     lock.value().release();
     if (!remove_folder(marker.folder))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),

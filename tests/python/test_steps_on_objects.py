@@ -283,6 +283,14 @@ def test_the_fields_of_a_series_stay_as_they_are(place: Place) -> None:
     assert place.read() == {0, 1}
 
 
+def test_a_field_larger_than_an_object_may_be_is_refused(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    place = place_on("rados", request, tmp_path)
+    wrote = place.write(1, ny=110_000)
+    assert wrote.returncode != 0
+    assert "field raw has 71 MB, and an object of rados:hakobi has at most 68 MB" in wrote.stderr
+    assert not place.accepted()
+
+
 @pytest.mark.parametrize("ny", [96, 20_000])  # the second goes in parts
 def test_a_file_of_a_step_is_one_object(bucket: Place, ny: int) -> None:
     (bucket.folder / "plain").mkdir()

@@ -145,6 +145,7 @@ while not ended.is_set():
 
 
 @pytest.mark.long
+@pytest.mark.timeout(400)
 def test_a_server_that_stands_still_for_half_a_minute_is_waited_for(server: dict[str, str], tmp_path: Path) -> None:
     path = server["STORES"] + "/still"
     running: list[subprocess.Popen[str]] = []
@@ -277,7 +278,8 @@ for step in range(2000):
 """
 
 
-@pytest.mark.parametrize("kind", ["s3", "rados"])
+# Ceph finds out seconds later that it is full.
+@pytest.mark.parametrize("kind", ["s3", pytest.param("rados", marks=[pytest.mark.long, pytest.mark.timeout(400)])])
 def test_a_full_server_is_told_and_keeps_what_was_flushed(kind: str, tmp_path: Path) -> None:
     if kind == "s3" and os.geteuid() != 0:
         pytest.skip("root alone makes a small disk")

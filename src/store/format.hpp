@@ -63,7 +63,8 @@
 //  O5. A put whose answer is lost is asked for again. `exists` is then held against the bytes that lie there: they may be ours. A
 //      writer that cannot find out puts the end, and goes by which of the two is there (OwnLog::cut).
 //  O6. A reader lists STORE/index/ once a look, and reads the commit objects that are new; a name that is missing between two is
-//      asked for, since a listing may lag, and else told as damage.
+//      asked for, since a listing may lag, and else told as damage. On RADOS the names are entries of the marker
+//      (Objects::keep_names). A log that is listed and gone is passed over: it was removed, and its name does not come back.
 //  O7. A log is removed by its header first, its end last. A writer looks for its header after each commit: none, and it was ended
 //      though the end is gone again. What is left without a header `recover` removes. Segments go whole, when no field is left.
 //  O8. What a dead writer has put behind its last commit are whole segments, at offsets from its last data_end_bytes on.

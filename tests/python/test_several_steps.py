@@ -178,6 +178,13 @@ def test_files_of_several_steps_are_listed_by_their_steps(tmp_path: Path, hakobi
     lines = hakobi("ls", tmp_path).stdout.splitlines()
     assert lines[0].startswith("run_######.nc: 5 steps (0 to 4), NetCDF-4")
     assert "times: 0 to 4 s, every 1" in lines
+    drawn = []
+    for step in ("2", "3", "2.1"):
+        assert hakobi("post", tmp_path / "run", "--picture", tmp_path / "out.png", "--step", step).status == 0
+        drawn.append((tmp_path / "out.png").read_bytes())
+    assert drawn[0] != drawn[1] == drawn[2]
+    none = hakobi("post", tmp_path / "run", "--picture", tmp_path / "out.png", "--step", "5")
+    assert (none.status, "there is no step 5: they go from 0 to 4" in none.line()) == (2, True)
 
 
 @pytest.mark.programs

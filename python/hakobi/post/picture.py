@@ -43,9 +43,9 @@ def picture(
 
     `path` is what `hakobi post` takes; the first series of a folder is taken, and of a run's parts the one inside of
     the others. `field` is by default the first that can be drawn and is no coordinate. `step` is `last` (without
-    `field` the last one that can be drawn), `first`, a number as in the file's name, or with a dot the time in the
-    file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x), by default the middle of the first axis of
-    a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
+    `field` the last one that can be drawn), `first`, a number as in the file's name (of a file of several steps, its
+    first one's), or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x),
+    by default the middle of the first axis of a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
     `low` and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
     `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
     Raises InputError, FormatError, StorageError, OSError.
@@ -65,7 +65,10 @@ def picture(
     if this is None:
         reasons = "".join(f"; {name}: {reason}" for name, reason in list(opened.step.left_out.items())[:3])
         raise InputError(f"{opened.step.path.name} has no field in 2-D or 3-D, nor on a mesh{reasons}")
-    time = min(time, max(1, this.num_times) - 1) if step in ("last", "first") else time
+    last_time = max(1, this.num_times) - 1
+    time = min(time, last_time) if step in ("last", "first") else time
+    if time > last_time:
+        raise _no_step(step, series, number + last_time)
     if isinstance(this, MeshField):
         limits = _limits(opened, this, time, low, high)
         colour_table = colours_of(colours or _map_for(limits))
@@ -135,10 +138,19 @@ def _find_step(series: Series, step: str) -> tuple[int, int]:
     name, _, time = step.partition(".")
     if not name.isdigit() or (time and not time.isdigit()):
         raise InputError(f"step '{step}' is neither last, first nor a number")
-    number = -1 if int(series.numbers[0]) < 0 else int(name)
-    if number not in series.numbers:
-        raise InputError(f"there is no step {name}: they go from {series.numbers[0]} to {series.numbers[-1]}")
-    return number, int(time or (name if number < 0 else 0))
+    if int(series.numbers[0]) < 0:
+        return -1, int(time or name)
+    # A file of several steps has the number of its first.
+    at = int(np.searchsorted(series.numbers, int(name), "right")) - 1
+    number = int(series.numbers[max(at, 0)])
+    if at < 0:
+        raise _no_step(step, series, number)
+    return number, int(name) - number + int(time or 0)
+
+
+def _no_step(step: str, series: Series, last: int) -> InputError:
+    numbers = series.numbers
+    return InputError(f"there is no step {step}: they go from {numbers[0]} to {max(int(numbers[-1]), last)}")
 
 
 def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.Plane:

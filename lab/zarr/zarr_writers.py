@@ -1,12 +1,16 @@
 """Zarr steps from all ranks: Hakobi beside zarr-python and tensorstore, the same arrays, shards, chunks and codec.
 
     mpirun -n 8 python lab/zarr/zarr_writers.py FOLDER [--rounds 5] [--steps 4] [--fields 2] [--ny 1024] [--nx 2048]
+    python -m hakobi_lab.object_servers s3 -- mpirun -n 8 python lab/zarr/zarr_writers.py FOLDER --s3
 
 Each rank has a block of every field. The rivals write the arrays that Hakobi's metadata describe, in two ways:
 
  - own blocks: each rank writes its block. A shard is written as a whole, so zarr-python's ranks take turns (at once
    they lose each other's blocks); tensorstore's do it at once, and repeat what another rank's write has made old.
  - gathered: mpi4py brings a field to one rank, another for each field, which writes its shard once.
+
+With --s3 the groups are in the bucket $HAKOBI_TEST_S3 of the server that the environment names: Hakobi's steps go there
+over a stage in FOLDER, zarr-python's by obstore, tensorstore's by its own S3 driver.
 
 A time is from a barrier before the first step to one behind the last, everything closed; rounds are interleaved. Rank 0
 then reads what each has written by both libraries, and compares values.
@@ -16,14 +20,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import obstore
 import tensorstore
 from mpi4py import MPI
+from obstore.store import S3Store
+from zarr.storage import ObjectStore
 
 import hakobi
 import zarr
@@ -35,7 +43,9 @@ for name, default in (("rounds", 5), ("steps", 4), ("fields", 2), ("ny", 1024), 
     parser.add_argument(f"--{name}", type=int, default=default)
 parser.add_argument("--compression", default="zstd:3")
 parser.add_argument("--method", default="pipelined")
+parser.add_argument("--s3", action="store_true")
 options = parser.parse_args()
+bucket_name = os.environ["HAKOBI_TEST_S3"].removeprefix("s3://").partition("/")[0] if options.s3 else ""
 shape = (options.ny, options.nx)
 block = hakobi.split(shape, comm.size, comm.rank)
 blocks = [hakobi.split(shape, comm.size, rank) for rank in range(comm.size)]
@@ -57,8 +67,12 @@ mine = [
 
 
 def by_hakobi(path: Path) -> None:
+    prefix = str(path.with_suffix(""))
+    hints = {}
+    if bucket_name and path != template:
+        prefix, hints = f"s3://{bucket_name}/{key(path.with_suffix(''))}", {"hakobi_stage": str(stage)}
     with hakobi.Output.create(
-        own, path.with_suffix(""), method=options.method, format="zarr", compression=options.compression
+        own, prefix, method=options.method, format="zarr", compression=options.compression, hints=hints
     ) as out:
         for step, values in enumerate(mine):
             out.begin_step(float(step))
@@ -67,14 +81,33 @@ def by_hakobi(path: Path) -> None:
             out.end_step()
 
 
+def key(path: Path) -> str:
+    """Where in the bucket."""
+    return str(path.relative_to(options.folder))
+
+
+def put(path: Path, name: str, text: str) -> None:
+    if bucket_name:
+        obstore.put(bucket, f"{key(path)}/{name}", text.encode())
+    else:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+
+
 def make_like_hakobi(path: Path, template: Path) -> None:
     """The metadata of all steps, made once."""
     if comm.rank == 0:
         for name in names:
-            (path / name).mkdir(parents=True)
-            shutil.copy(template / name / "zarr.json", path / name / "zarr.json")
-        (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+            put(path, f"{name}/zarr.json", (template / name / "zarr.json").read_text())
+        put(path, "zarr.json", '{"zarr_format": 3, "node_type": "group", "attributes": {}}')
     comm.Barrier()
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    if bucket_name:
+        for page in obstore.list(bucket, f"{key(path)}/"):
+            obstore.delete(bucket, [meta["path"] for meta in page])
 
 
 def gathered(value: np.ndarray, root: int) -> np.ndarray | None:
@@ -91,14 +124,28 @@ def gathered(value: np.ndarray, root: int) -> np.ndarray | None:
     return result
 
 
+def one_by_zarr(path: Path, name: str, mode: str) -> zarr.Array:
+    if bucket_name:
+        return zarr.open_array(ObjectStore(bucket), path=f"{key(path)}/{name}", mode=mode)
+    return zarr.open_array(path / name, mode=mode)
+
+
+def one_by_tensorstore(path: Path, name: str) -> tensorstore.Future:
+    place: dict[str, object] = {"driver": "file", "path": f"{path / name}/"}
+    if bucket_name:
+        place = {"driver": "s3", "bucket": bucket_name, "path": f"{key(path)}/{name}/"}
+        place |= {"endpoint": os.environ["AWS_ENDPOINT_URL_S3"], "aws_region": os.environ["AWS_REGION"]}
+        place["aws_credentials"] = {"type": "environment"}
+    context = tensorstore.Context({"data_copy_concurrency": {"limit": 1}})
+    return tensorstore.open({"driver": "zarr3", "kvstore": place}, context=context)
+
+
 def open_zarr(path: Path) -> list[zarr.Array]:
-    return [zarr.open_array(path / name, mode="r+") for name in names]
+    return [one_by_zarr(path, name, "r+") for name in names]
 
 
 def open_tensorstore(path: Path) -> list[tensorstore.TensorStore]:
-    place = lambda name: {"driver": "file", "path": f"{path / name}/"}  # noqa: E731
-    context = tensorstore.Context({"data_copy_concurrency": {"limit": 1}})
-    return [tensorstore.open({"driver": "zarr3", "kvstore": place(name)}, context=context).result() for name in names]
+    return [opening.result() for opening in [one_by_tensorstore(path, name) for name in names]]
 
 
 def in_turn(path: Path) -> None:
@@ -151,10 +198,8 @@ WAYS = {
 
 def check(path: Path) -> None:
     for f, name in enumerate(names):
-        by_zarr = zarr.open_array(path / name, mode="r")
-        by_tensorstore = tensorstore.open(
-            {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{path / name}/"}}
-        ).result()
+        by_zarr = one_by_zarr(path, name, "r")
+        by_tensorstore = one_by_tensorstore(path, name).result()
         for step in range(options.steps):
             expected = whole(f, step)
             assert np.array_equal(by_zarr[step], expected), (path, name, step)
@@ -163,9 +208,18 @@ def check(path: Path) -> None:
 
 own = hakobi.Comm.duplicate(comm)
 template = options.folder / "template.zarr"
+stage = options.folder / "stage"
+bucket = None
+if bucket_name:
+    bucket = S3Store(
+        bucket_name,
+        endpoint=os.environ["AWS_ENDPOINT_URL_S3"],
+        region=os.environ["AWS_REGION"],
+        client_options={"allow_http": True},
+    )
 if comm.rank == 0:
     shutil.rmtree(options.folder, ignore_errors=True)
-    options.folder.mkdir(parents=True)
+    stage.mkdir(parents=True)
 comm.Barrier()
 by_hakobi(template)
 times: dict[str, list[float]] = {way: [] for way in WAYS}
@@ -173,7 +227,7 @@ for _ in range(options.rounds):
     for way, write in WAYS.items():
         path = options.folder / f"{list(WAYS).index(way)}.zarr"
         if comm.rank == 0:
-            shutil.rmtree(path, ignore_errors=True)
+            remove(path)
         comm.Barrier()
         if write is not by_hakobi:
             make_like_hakobi(path, template)
@@ -185,7 +239,7 @@ for _ in range(options.rounds):
 if comm.rank == 0:
     for i in range(len(WAYS)):
         check(options.folder / f"{i}.zarr")
-    stored = sum(p.stat().st_size for p in (options.folder / "0.zarr").rglob("*") if p.is_file())
+    stored = sum(p.stat().st_size for p in template.rglob("*") if p.is_file())
     codecs = json.loads((template / names[0] / "zarr.json").read_text())["codecs"]
     print(json.dumps(codecs))
     mib = options.steps * options.fields * shape[0] * shape[1] * 8 / 2**20
@@ -197,5 +251,7 @@ if comm.rank == 0:
             f"{way:34} {middle:7.3f} s ({min(taken):.3f} to {max(taken):.3f})  {mib / middle:7.0f} MiB/s"
             f"  {middle / best:5.2f} x"
         )
+    for i in range(len(WAYS)):
+        remove(options.folder / f"{i}.zarr")
     shutil.rmtree(options.folder)
 own.free()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
@@ -36,6 +37,16 @@ settings.load_profile("hakobi")
 BATCH_SYSTEMS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
 
 
+def _left_by_mpi() -> bool:
+    """Whether a library has made this process a rank in its environment, which os.environ does not see. Told once."""
+    process = ctypes.CDLL(None)
+    process.getenv.restype = ctypes.c_char_p
+    left = "PMIX_RANK" not in os.environ and process.getenv(b"PMIX_RANK") is not None
+    if left:
+        process.unsetenv(b"PMIX_RANK")
+    return left
+
+
 def forget_launchers() -> None:
     for known in (launch.launcher, launch.mpiexec, launchers.version_text):
         known.cache_clear()
@@ -58,7 +69,7 @@ def _own_surroundings(
     monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
     yield
     end_started()
-    forget_launchers()
+    assert not _left_by_mpi(), "this test initialised MPI in pytest's own process: launchers of later tests would fail"
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ import netCDF4
 import numpy as np
 import pytest
 
-import hakobi
 from hakobi import launch, programs
 from hakobi.programs import Program
 from running import Result, run_python
@@ -158,16 +157,23 @@ def test_a_stage_on_another_file_system(home: Path) -> None:
         shutil.rmtree(other)
 
 
+HINTED = """
+import sys, numpy as np, hakobi
+hints = {"hakobi_stage": sys.argv[2], "hakobi_stage_bytes": "1G", "hakobi_stage_rate": "500M"}
+with hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], hints=hints) as out:
+    print(out.explain())
+    out.begin_step(0)
+    out.put("eta", "1", hakobi.split((256, 512), 1, 0), np.full((256, 512), 0.5))
+    out.end_step()
+    print(*__import__("pathlib").Path(sys.argv[1]).parent.glob("run.staged"))
+"""
+
+
 def test_the_hint_says_what_the_variable_says(home: Path, stage: Path) -> None:
-    comm = hakobi.Comm.duplicate()
-    hints = {"hakobi_stage": str(stage), "hakobi_stage_bytes": "1G", "hakobi_stage_rate": "500M"}
-    with hakobi.Output.create(comm, home / "run", hints=hints) as out:
-        assert "steps go over the stage" in out.explain()
-        assert "at most 1074 MB, at 525 MB/s until close" in out.explain()
-        assert (home / "run.staged").exists()
-        out.begin_step(0)
-        out.put("eta", "1", hakobi.split(SHAPE, 1, 0), np.full(SHAPE, 0.5))
-        out.end_step()
+    done = run_python(HINTED, home, str(home / "run"), str(stage))
+    assert "steps go over the stage" in done.stdout, done.stderr
+    assert "at most 1074 MB, at 525 MB/s until close" in done.stdout
+    assert done.stdout.splitlines()[-1] == str(home / "run.staged")
     assert whole_steps(home) == {0}
     assert not (home / "run.staged").exists()
 

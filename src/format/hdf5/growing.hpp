@@ -13,6 +13,7 @@
 #include "format/hdf5/chunk_tree.hpp"
 #include "format/hdf5/hdf5.hpp"
 #include "format/hdf5/placement.hpp"
+#include "format/hdf5/reading.hpp"
 #include "format/hdf5/sparse_image.hpp"
 
 namespace hakobi::format {
@@ -123,5 +124,30 @@ class GrowingHdf5 : public GrowingFile {
 /// of the array, one behind the other. Pure.
 [[nodiscard]] std::vector<std::int64_t> plain_chunk(std::span<const std::int64_t> global,
                                                     std::int64_t element_bytes);
+
+/// The file at `path`, which a reader found to say `found`, goes on with steps like `next`. `Growing`: what grows the format's files,
+/// with resume(file, found, next). `difference(next, found)`: what keeps it from going on, in words, or "". Returns
+/// invalid_argument for such a file, and the reader's and with_file's errors. Local.
+template <class Growing, class Difference>
+Result<std::unique_ptr<GrowingFile>> resume_file(const std::string& path, const char* kind,
+                                                 const Result<FoundStep>& found, const StepDescription& next,
+                                                 const Difference& difference) {
+    if (!found.ok()) return found.status();
+    std::string differs = found.value().times.empty() ? "it was not made to take several steps"
+                                                      : difference(next, found.value());
+    auto growing = std::make_unique<Growing>();
+    if (differs.empty()) {
+        Status status = with_file(path, kind, [&](hid_t file) {
+            try {
+                growing->resume(file, found.value(), next);
+            } catch (const Hdf5Failure& failure) {
+                differs = failure.text;  // another program has rewritten it, which is no damage
+            }
+        });
+        if (!status.ok()) return status;
+    }
+    if (differs.empty()) return std::unique_ptr<GrowingFile>(std::move(growing));
+    return Status(ErrorCode::invalid_argument, path + " takes no more: " + differs);
+}
 
 }  // namespace hakobi::format

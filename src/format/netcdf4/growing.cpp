@@ -157,27 +157,7 @@ class Growing final : public GrowingHdf5 {
 
 Result<std::unique_ptr<GrowingFile>> resume_file_netcdf4(const std::string& path,
                                                          const StepDescription& next) {
-    Result<FoundStep> found = read_netcdf4(path);
-    if (!found.ok()) return found.status();
-    std::string differs;
-    if (found.value().times.empty()) {
-        differs = "it was not made to take several steps";
-    } else {
-        differs = difference_in_words(next, found.value());
-    }
-    auto growing = std::make_unique<Growing>();
-    if (differs.empty()) {
-        Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
-            try {
-                growing->resume(file, found.value(), next);
-            } catch (const Hdf5Failure& failure) {
-                differs = failure.text;  // another program has rewritten it, which is no damage
-            }
-        });
-        if (!status.ok()) return status;
-    }
-    if (differs.empty()) return std::unique_ptr<GrowingFile>(std::move(growing));
-    return Status(ErrorCode::invalid_argument, path + " takes no more: " + differs);
+    return resume_file<Growing>(path, netcdf4_kind, read_netcdf4(path), next, difference_in_words);
 }
 
 std::unique_ptr<GrowingFile> begin_file_netcdf4() {

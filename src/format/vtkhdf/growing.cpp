@@ -221,23 +221,7 @@ std::string difference_in_words(const StepDescription& next, const FoundStep& fo
 
 Result<std::unique_ptr<GrowingFile>> resume_file_vtkhdf(const std::string& path,
                                                         const StepDescription& next) {
-    Result<FoundStep> found = read_vtkhdf(path);
-    if (!found.ok()) return found.status();
-    std::string differs = found.value().times.empty() ? "it was not made to take several steps"
-                                                      : difference_in_words(next, found.value());
-    auto growing = std::make_unique<Growing>();
-    if (differs.empty()) {
-        Status status = with_file(path, "VTKHDF", [&](hid_t file) {
-            try {
-                growing->resume(file, found.value(), next);
-            } catch (const Hdf5Failure& failure) {
-                differs = failure.text;  // another program has rewritten it, which is no damage
-            }
-        });
-        if (!status.ok()) return status;
-    }
-    if (differs.empty()) return std::unique_ptr<GrowingFile>(std::move(growing));
-    return Status(ErrorCode::invalid_argument, path + " takes no more: " + differs);
+    return resume_file<Growing>(path, "VTKHDF", read_vtkhdf(path), next, difference_in_words);
 }
 
 std::unique_ptr<GrowingFile> begin_file_vtkhdf() {

@@ -67,11 +67,7 @@ class RadosObjects final : public RangedObjects {
                 rados_.add_write_full(op, chars(bytes), bytes.size());
                 if (mode.only_if_absent) rados_.add_attribute(op, word_attribute, word.data(), word.size());
             },
-            &error,
-            [&] {
-                const Result<std::string> found = attribute(name, word_attribute);
-                return found.ok() && found.value() == word;
-            });
+            &error, [&] { return has_word(name, word); });
         const bool is_there = status.ok() || error == -EEXIST;
         if (is_there && is_kept(name)) {
             if (Status kept = keep(name); !kept.ok()) return kept;
@@ -258,6 +254,10 @@ class RadosObjects final : public RangedObjects {
         }
         rados_.free_completion(done);
         return error;
+    }
+    bool has_word(const std::string& name, const std::string& word) {
+        const Result<std::string> found = attribute(name, word_attribute);
+        return found.ok() && found.value() == word;
     }
     /// Whether what is there was put with `word`, by a try whose answer was lost; then `version` is its own.
     bool is_own(const std::string& name, const std::string& word, std::uint64_t& version) {

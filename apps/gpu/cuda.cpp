@@ -9,7 +9,7 @@
 namespace hakobi::apps {
 namespace {
 
-struct Functions {
+struct CudaFunctions {
     int (*init)(unsigned flags);
     int (*count)(int* num);
     int (*device)(int* device, int number);
@@ -24,7 +24,7 @@ struct Functions {
     int (*copy)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void* stream);
     bool are_all = true;
 
-    explicit Functions(void* library) {
+    explicit CudaFunctions(void* library) {
         const auto load = [&](auto& function, const char* symbol) {
             function =
                 reinterpret_cast<std::remove_reference_t<decltype(function)>>(function_of(library, symbol));
@@ -47,7 +47,7 @@ struct Functions {
 
 class Cuda final : public Gpu {
   public:
-    Cuda(const Functions& functions, int device) : functions_(functions) {
+    Cuda(const CudaFunctions& functions, int device) : functions_(functions) {
         constexpr unsigned non_blocking = 1;
         void* context = nullptr;
         must("cuDevicePrimaryCtxRetain", functions_.retain(&context, device));
@@ -78,7 +78,7 @@ class Cuda final : public Gpu {
         functions_.release(reinterpret_cast<std::uintptr_t>(memory));
     }
 
-    Functions functions_;
+    CudaFunctions functions_;
     DeviceStream stream_ = nullptr;
     std::string name_;
 };
@@ -86,7 +86,7 @@ class Cuda final : public Gpu {
 }  // namespace
 
 std::shared_ptr<Gpu> open_cuda(int place) {
-    const Functions functions(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL));
+    const CudaFunctions functions(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL));
     int num = 0, device = 0;
     if (!functions.are_all || functions.init(0) != 0 || functions.count(&num) != 0 || num == 0)
         return nullptr;

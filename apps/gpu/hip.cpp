@@ -9,7 +9,7 @@
 namespace hakobi::apps {
 namespace {
 
-struct Functions {
+struct HipFunctions {
     int (*count)(int* num);
     int (*set)(int number);
     int (*name)(char* text, int size, int number);
@@ -21,7 +21,7 @@ struct Functions {
     int (*copy)(void* to, const void* from, std::size_t bytes, int kind, void* stream);
     bool are_all = true;
 
-    explicit Functions(void* library) {
+    explicit HipFunctions(void* library) {
         const auto load = [&](auto& function, const char* symbol) {
             function =
                 reinterpret_cast<std::remove_reference_t<decltype(function)>>(function_of(library, symbol));
@@ -41,7 +41,7 @@ struct Functions {
 
 class Hip final : public Gpu {
   public:
-    Hip(const Functions& functions, int number) : functions_(functions) {
+    Hip(const HipFunctions& functions, int number) : functions_(functions) {
         constexpr unsigned non_blocking = 1;
         must("hipSetDevice", functions_.set(number));
         must("hipStreamCreateWithFlags", functions_.make_stream(&stream_, non_blocking));
@@ -68,7 +68,7 @@ class Hip final : public Gpu {
     }
     void release(std::byte* memory) noexcept override { functions_.release(memory); }
 
-    Functions functions_;
+    HipFunctions functions_;
     DeviceStream stream_ = nullptr;
     std::string name_;
 };
@@ -80,7 +80,7 @@ std::shared_ptr<Gpu> open_hip(int place) {
     for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
         if (library == nullptr) library = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     }
-    const Functions functions(library);
+    const HipFunctions functions(library);
     int num = 0;
     if (!functions.are_all || functions.count(&num) != 0 || num == 0) return nullptr;
     return std::make_shared<Hip>(functions, place % num);

@@ -12,7 +12,7 @@
 namespace hakobi::weather {
 namespace {
 
-constexpr int param_u = 131, param_v = 132, param_height = 156;
+constexpr int analysis_u = 131, analysis_v = 132, param_height = 156;
 
 using Levels = std::map<int, std::vector<double>>;
 
@@ -34,7 +34,8 @@ Analysis read_file(const std::string& path) {
             rest = rest.subspan(message.size());
             const Key key = grib_key(message);
             const int param = std::atoi(std::string(key.get("param")).c_str());
-            if (key.get("levtype") != "pl" || (param != param_u && param != param_v && param != param_height))
+            if (key.get("levtype") != "pl" ||
+                (param != analysis_u && param != analysis_v && param != param_height))
                 continue;
             analysis.num_longitudes = static_cast<int>(grib_number(message, "Ni"));
             analysis.num_latitudes = static_cast<int>(grib_number(message, "Nj"));
@@ -51,11 +52,11 @@ Analysis read_file(const std::string& path) {
     } catch (const Error& error) {
         throw Error(error.code(), path + ": " + error.what());
     }
-    for (const auto& [level, u] : found[param_u]) {
-        if (!found[param_v].contains(level) || !found[param_height].contains(level)) continue;
+    for (const auto& [level, u] : found[analysis_u]) {
+        if (!found[analysis_v].contains(level) || !found[param_height].contains(level)) continue;
         analysis.pressure.push_back(level);
         put(analysis.u, u, 1);
-        put(analysis.v, found[param_v][level], 1);
+        put(analysis.v, found[analysis_v][level], 1);
         put(analysis.geopotential, found[param_height][level], gravity);
     }
     if (analysis.pressure.empty()) {

@@ -17,7 +17,7 @@ constexpr std::int64_t most_working_set_bytes = std::int64_t{256} << 20;
 constexpr double assumed_write_bytes_s =
     4e9;  ///< for how long before its end a gap begins to fill the send buffer
 
-int count_of(std::int64_t bytes) {
+int mpi_count(std::int64_t bytes) {
     return static_cast<int>(bytes);
 }
 
@@ -157,7 +157,7 @@ int Replay::perform(const TraceEvent& event, std::size_t number) {
     const MPI_Comm comm = communicators_[static_cast<std::size_t>(event.group)];
     if (comm == MPI_COMM_NULL) return MPI_SUCCESS;
     const int partner = rank_in(event.group, event.partner);
-    const int count = count_of(event.bytes);
+    const int count = mpi_count(event.bytes);
     const int receive_tag = event.tag < 0 ? MPI_ANY_TAG : event.tag;
     std::byte* buffer = at(event.address);
     if (event.call == "send") return MPI_Send(buffer, count, MPI_BYTE, partner, event.tag, comm);
@@ -174,7 +174,7 @@ int Replay::perform(const TraceEvent& event, std::size_t number) {
                                         rank_in(event.group, event.source), tag, comm, MPI_STATUS_IGNORE);
         }
         return MPI_Sendrecv(buffer, count, MPI_BYTE, partner, event.tag, at(event.receive_address),
-                            count_of(event.receive_bytes), MPI_BYTE, rank_in(event.group, event.source), tag,
+                            mpi_count(event.receive_bytes), MPI_BYTE, rank_in(event.group, event.source), tag,
                             comm, MPI_STATUS_IGNORE);
     }
     if (event.call == "barrier") return MPI_Barrier(comm);

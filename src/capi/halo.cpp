@@ -49,7 +49,7 @@ hakobi::HaloField field_of(const hakobi_halo_field& field, int num_dims) {
             .memory = hakobi::capi::memory_called(field.memory)};
 }
 
-void require(const void* object, const char* text) {
+void require_halo(const void* object, const char* text) {
     if (object == nullptr) throw Error(ErrorCode::invalid_argument, text);
 }
 
@@ -58,7 +58,7 @@ void require(const void* object, const char* text) {
 int hakobi_shared_allocate(hakobi_comm* comm, int64_t bytes, hakobi_shared** shared) {
     return guarded([&] {
         if (shared != nullptr) *shared = nullptr;
-        require(comm, "hakobi_shared_allocate: comm is NULL");
+        require_halo(comm, "hakobi_shared_allocate: comm is NULL");
         hakobi::Status local;
         if (shared == nullptr)
             local = {ErrorCode::invalid_argument, "hakobi_shared_allocate: shared is NULL"};
@@ -80,7 +80,7 @@ int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fi
                      hakobi_halo** halo) {
     return guarded([&] {
         if (halo != nullptr) *halo = nullptr;
-        require(comm, "hakobi_halo_plan: comm is NULL");
+        require_halo(comm, "hakobi_halo_plan: comm is NULL");
         hakobi::HaloGrid made_grid;
         hakobi::HaloOptions made;
         std::vector<hakobi::HaloField> list;
@@ -106,28 +106,28 @@ int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fi
 
 int hakobi_halo_start(hakobi_halo* halo) {
     return guarded([&] {
-        require(halo, "hakobi_halo_start: halo is NULL");
+        require_halo(halo, "hakobi_halo_start: halo is NULL");
         halo->halo.start();
     });
 }
 
 int hakobi_halo_wait(hakobi_halo* halo) {
     return guarded([&] {
-        require(halo, "hakobi_halo_wait: halo is NULL");
+        require_halo(halo, "hakobi_halo_wait: halo is NULL");
         halo->halo.wait();
     });
 }
 
 int hakobi_halo_start_on(hakobi_halo* halo, void* stream) {
     return guarded([&] {
-        require(halo, "hakobi_halo_start_on: halo is NULL");
+        require_halo(halo, "hakobi_halo_start_on: halo is NULL");
         halo->halo.start(stream);
     });
 }
 
 int hakobi_halo_wait_on(hakobi_halo* halo, void* stream) {
     return guarded([&] {
-        require(halo, "hakobi_halo_wait_on: halo is NULL");
+        require_halo(halo, "hakobi_halo_wait_on: halo is NULL");
         halo->halo.wait(stream);
     });
 }

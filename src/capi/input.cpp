@@ -23,7 +23,7 @@ using hakobi::capi::text_or;
 namespace {
 
 template <class In>
-In& require(In* in, const char* call) {
+In& require_input(In* in, const char* call) {
     if (in == nullptr) throw Error(ErrorCode::invalid_argument, std::string(call) + ": in is NULL");
     return *in;
 }
@@ -200,7 +200,7 @@ int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* nam
                            hakobi_input_field* field) {
     return guarded([&] {
         const hakobi::InputField& found =
-            require(in, "hakobi_input_get_field").input.field(text_or(name), step);
+            require_input(in, "hakobi_input_get_field").input.field(text_or(name), step);
         if (field == nullptr)
             throw Error(ErrorCode::invalid_argument, "hakobi_input_get_field: field is NULL");
         if (found.shape.size() > HAKOBI_MAX_DIMS) {
@@ -229,7 +229,7 @@ int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* nam
 
 int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakobi_axis* axis) {
     return guarded([&] {
-        const std::vector<hakobi::Axis>& axes = require(in, "hakobi_input_get_axis").input.axes(step);
+        const std::vector<hakobi::Axis>& axes = require_input(in, "hakobi_input_get_axis").input.axes(step);
         if (axis == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_axis: axis is NULL");
         if (index < 0 || static_cast<std::size_t>(index) >= axes.size()) beyond_the_last("axis", index);
         const hakobi::Axis& found = axes[static_cast<std::size_t>(index)];
@@ -246,7 +246,7 @@ int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakob
 int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
                                hakobi_attribute* attribute) {
     return guarded([&] {
-        const hakobi::Input& input = require(in, "hakobi_input_get_attribute").input;
+        const hakobi::Input& input = require_input(in, "hakobi_input_get_attribute").input;
         if (attribute == nullptr)
             throw Error(ErrorCode::invalid_argument, "hakobi_input_get_attribute: attribute is NULL");
         const auto& axes = input.axes(step);
@@ -273,7 +273,7 @@ int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char*
 
 int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read) {
     return guarded([&] {
-        hakobi::Input& input = require(in, "hakobi_input_read").input;
+        hakobi::Input& input = require_input(in, "hakobi_input_read").input;
         if (read == nullptr) input.refuse("hakobi_input_read: read is NULL");
         hakobi::FieldRead wanted;
         try {
@@ -287,7 +287,7 @@ int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read) {
 
 int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh) {
     return guarded([&] {
-        const hakobi::InputMesh found = require(in, "hakobi_input_get_mesh").input.mesh(step);
+        const hakobi::InputMesh found = require_input(in, "hakobi_input_get_mesh").input.mesh(step);
         if (mesh == nullptr) throw Error(ErrorCode::invalid_argument, "hakobi_input_get_mesh: mesh is NULL");
         hakobi_input_mesh shown = {};
         shown.num_points = found.num_points;
@@ -310,7 +310,7 @@ void clear(hakobi_mesh_part& part) {
 
 int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part) {
     return guarded([&] {
-        hakobi::Input& input = require(in, "hakobi_input_read_mesh").input;
+        hakobi::Input& input = require_input(in, "hakobi_input_read_mesh").input;
         if (part == nullptr) input.refuse("hakobi_input_read_mesh: part is NULL");
         try {
             clear(*part);
@@ -346,19 +346,19 @@ void hakobi_mesh_part_free(hakobi_mesh_part* part) {
 }
 
 int hakobi_input_refuse(hakobi_input* in, const char* text) {
-    return guarded([&] { require(in, "hakobi_input_refuse").input.refuse(text_or(text)); });
+    return guarded([&] { require_input(in, "hakobi_input_refuse").input.refuse(text_or(text)); });
 }
 
 const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field) {
     const int code = guarded([&] {
-        hakobi_input& handle = require(in, "hakobi_input_explain");
+        hakobi_input& handle = require_input(in, "hakobi_input_explain");
         handle.explanation = handle.input.explain(text_or(field), step);
     });
     return code == HAKOBI_OK ? in->explanation.c_str() : nullptr;
 }
 
 int hakobi_input_close(hakobi_input* in) {
-    return guarded([&] { require(in, "hakobi_input_close").input.close(); });
+    return guarded([&] { require_input(in, "hakobi_input_close").input.close(); });
 }
 
 void hakobi_input_free(hakobi_input* in) {

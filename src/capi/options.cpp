@@ -10,14 +10,14 @@
 namespace hakobi::capi {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_option(const std::string& text) {
     throw Error(ErrorCode::invalid_argument, text);
 }
 
 Attribute value_of(const hakobi_attribute& attribute, const std::string& name) {
     if (attribute.text != nullptr) return attribute.text;
     if (attribute.num_values < 0 || (attribute.doubles == nullptr) == (attribute.integers == nullptr))
-        refuse("attribute '" + name + "': it has no text and no numbers");
+        refuse_option("attribute '" + name + "': it has no text and no numbers");
     if (attribute.doubles != nullptr)
         return std::vector<double>(attribute.doubles, attribute.doubles + attribute.num_values);
     return std::vector<std::int64_t>(attribute.integers, attribute.integers + attribute.num_values);
@@ -25,9 +25,9 @@ Attribute value_of(const hakobi_attribute& attribute, const std::string& name) {
 
 Axis axis_of(const hakobi_axis& axis) {
     const std::string name = text_or(axis.name);
-    if (name.empty()) refuse("an axis has no name");
+    if (name.empty()) refuse_option("an axis has no name");
     if (axis.num_values < 0 || (axis.values == nullptr && axis.num_values > 0))
-        refuse("axis " + name + ": no values");
+        refuse_option("axis " + name + ": no values");
     return {.name = name,
             .units = text_or(axis.units, "1"),
             .standard_name = text_or(axis.standard_name),
@@ -37,12 +37,12 @@ Axis axis_of(const hakobi_axis& axis) {
 
 Hints hints_of(const hakobi_hint* first, std::int64_t num) {
     if (num < 0 || (first == nullptr && num > 0))
-        refuse("num_hints is " + std::to_string(num) + ", but there are none");
+        refuse_option("num_hints is " + std::to_string(num) + ", but there are none");
     Hints hints;
     for (std::int64_t i = 0; i < num; ++i) {
         if (first[i].name == nullptr || first[i].value == nullptr)
-            refuse("hint " + text_or(first[i].name, std::to_string(i).c_str()) +
-                   ": its name or value is NULL");
+            refuse_option("hint " + text_or(first[i].name, std::to_string(i).c_str()) +
+                          ": its name or value is NULL");
         hints[first[i].name] = first[i].value;
     }
     return hints;
@@ -64,14 +64,14 @@ Attributes attributes_of(const hakobi_attribute* first, std::int64_t num) {
     for (const hakobi_attribute& attribute : all_taken(first, num, "hakobi_attribute", "attributes")) {
         const std::string name = text_or(attribute.name);
         if (!attributes.emplace(name, value_of(attribute, name)).second)
-            refuse("attribute '" + name + "': it is given twice");
+            refuse_option("attribute '" + name + "': it is given twice");
     }
     return attributes;
 }
 
 Memory memory_called(std::int64_t value) {
     if (value < HAKOBI_MEMORY_AUTOMATIC || value > HAKOBI_MEMORY_DEVICE)
-        refuse("memory is " + std::to_string(value) + ", no value of HAKOBI_MEMORY_...");
+        refuse_option("memory is " + std::to_string(value) + ", no value of HAKOBI_MEMORY_...");
     return static_cast<Memory>(value);
 }
 
@@ -93,7 +93,8 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
     options.significant_bits = from.significant_bits;
     options.writer_stride = from.writer_stride;
     if (from.if_exists < HAKOBI_IF_EXISTS_FAIL || from.if_exists > HAKOBI_IF_EXISTS_RESUME)
-        refuse("if_exists is " + std::to_string(from.if_exists) + ", no value of HAKOBI_IF_EXISTS_...");
+        refuse_option("if_exists is " + std::to_string(from.if_exists) +
+                      ", no value of HAKOBI_IF_EXISTS_...");
     options.if_exists = static_cast<IfExists>(from.if_exists);
     if (from.asynchronous != 0) options.asynchronous = yes(from.asynchronous, false, "asynchronous");
     options.sync = yes(from.sync, false, "sync");

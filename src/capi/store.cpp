@@ -67,7 +67,7 @@ hakobi::Selection selection_of(const hakobi_selection* given) {
 }
 
 template <class Handle>
-Handle& require(Handle* handle, const char* what) {
+Handle& require_store(Handle* handle, const char* what) {
     if (handle == nullptr) throw Error(ErrorCode::invalid_argument, std::string(what) + " is NULL");
     return *handle;
 }
@@ -77,8 +77,8 @@ Handle& require(Handle* handle, const char* what) {
 int hakobi_store_open(const char* path, const hakobi_store_options* options, hakobi_store** store) {
     return guarded([&] {
         if (store != nullptr) *store = nullptr;
-        require(store, "hakobi_store_open: store");
-        require(path, "hakobi_store_open: path");
+        require_store(store, "hakobi_store_open: store");
+        require_store(path, "hakobi_store_open: path");
         *store = new hakobi_store{hakobi::Store::open(path, options_of(options))};
     });
 }
@@ -86,8 +86,8 @@ int hakobi_store_open(const char* path, const hakobi_store_options* options, hak
 int hakobi_store_archive(hakobi_store* store, const char* key, const void* bytes, int64_t num_bytes,
                          const char* form) {
     return guarded([&] {
-        require(store, "hakobi_store_archive: store");
-        require(key, "hakobi_store_archive: key");
+        require_store(store, "hakobi_store_archive: store");
+        require_store(key, "hakobi_store_archive: key");
         if (num_bytes < 0 || (bytes == nullptr && num_bytes > 0)) {
             throw Error(ErrorCode::invalid_argument, "hakobi_store_archive: no bytes");
         }
@@ -99,17 +99,17 @@ int hakobi_store_archive(hakobi_store* store, const char* key, const void* bytes
 
 int hakobi_store_archive_grib(hakobi_store* store, const void* message, int64_t num_bytes) {
     return guarded([&] {
-        require(store, "hakobi_store_archive_grib: store");
+        require_store(store, "hakobi_store_archive_grib: store");
         store->store.archive_grib(message_of(message, num_bytes));
     });
 }
 
 int hakobi_store_flush(hakobi_store* store) {
-    return guarded([&] { require(store, "hakobi_store_flush: store").store.flush(); });
+    return guarded([&] { require_store(store, "hakobi_store_flush: store").store.flush(); });
 }
 
 int hakobi_store_close(hakobi_store* store) {
-    return guarded([&] { require(store, "hakobi_store_close: store").store.close(); });
+    return guarded([&] { require_store(store, "hakobi_store_close: store").store.close(); });
 }
 
 void hakobi_store_free(hakobi_store* store) {
@@ -120,8 +120,8 @@ int hakobi_store_list(hakobi_store* store, const char* request, const hakobi_sel
                       hakobi_listing** listing) {
     return guarded([&] {
         if (listing != nullptr) *listing = nullptr;
-        require(store, "hakobi_store_list: store");
-        require(listing, "hakobi_store_list: listing");
+        require_store(store, "hakobi_store_list: store");
+        require_store(listing, "hakobi_store_list: listing");
         *listing = new hakobi_listing{
             store->store.list(text_or(request), selection_of(selection)), {}, {}, {}, {}, {}};
     });
@@ -137,8 +137,8 @@ int64_t hakobi_listing_size(const hakobi_listing* listing) {
 
 int hakobi_listing_get(hakobi_listing* listing, int64_t index, hakobi_field_info* info) {
     return guarded([&] {
-        require(listing, "hakobi_listing_get: listing");
-        require(info, "hakobi_listing_get: info");
+        require_store(listing, "hakobi_listing_get: listing");
+        require_store(info, "hakobi_listing_get: info");
         const hakobi::FieldInfo field = listing->listing[index];
         listing->key.clear();
         listing->listing.append_text(index, listing->key);
@@ -159,8 +159,8 @@ int hakobi_listing_get(hakobi_listing* listing, int64_t index, hakobi_field_info
 
 int hakobi_listing_keywords(hakobi_listing* listing, const char** keywords) {
     return guarded([&] {
-        require(listing, "hakobi_listing_keywords: listing");
-        require(keywords, "hakobi_listing_keywords: keywords");
+        require_store(listing, "hakobi_listing_keywords: listing");
+        require_store(keywords, "hakobi_listing_keywords: keywords");
         listing->keywords.clear();
         for (const std::string& keyword : listing->listing.keywords()) {
             listing->keywords.append(listing->keywords.empty() ? "" : ",").append(keyword);
@@ -171,10 +171,11 @@ int hakobi_listing_keywords(hakobi_listing* listing, const char** keywords) {
 
 int hakobi_listing_column(hakobi_listing* listing, const char* keyword, int32_t* codes, int64_t* num_values) {
     return guarded([&] {
-        require(listing, "hakobi_listing_column: listing");
-        require(keyword, "hakobi_listing_column: keyword");
-        require(num_values, "hakobi_listing_column: num_values");
-        if (codes == nullptr && listing->listing.size() > 0) require(codes, "hakobi_listing_column: codes");
+        require_store(listing, "hakobi_listing_column: listing");
+        require_store(keyword, "hakobi_listing_column: keyword");
+        require_store(num_values, "hakobi_listing_column: num_values");
+        if (codes == nullptr && listing->listing.size() > 0)
+            require_store(codes, "hakobi_listing_column: codes");
         std::unordered_map<std::string, std::int32_t> numbers;
         std::vector<std::string> values;
         for (std::int64_t i = 0; i < listing->listing.size(); ++i) {
@@ -202,8 +203,8 @@ int hakobi_store_retrieve(hakobi_store* store, const hakobi_listing* listing,
                           void (*receive)(void* context, int64_t index, const void* bytes, int64_t num_bytes),
                           void* context) {
     return guarded([&] {
-        require(store, "hakobi_store_retrieve: store");
-        require(listing, "hakobi_store_retrieve: listing");
+        require_store(store, "hakobi_store_retrieve: store");
+        require_store(listing, "hakobi_store_retrieve: listing");
         if (receive == nullptr)
             throw Error(ErrorCode::invalid_argument, "hakobi_store_retrieve: receive is NULL");
         std::int64_t index = 0;
@@ -216,8 +217,8 @@ int hakobi_store_retrieve(hakobi_store* store, const hakobi_listing* listing,
 
 int hakobi_store_retrieve_one(hakobi_store* store, const char* key, void* bytes, int64_t num_bytes) {
     return guarded([&] {
-        require(store, "hakobi_store_retrieve_one: store");
-        require(key, "hakobi_store_retrieve_one: key");
+        require_store(store, "hakobi_store_retrieve_one: store");
+        require_store(key, "hakobi_store_retrieve_one: key");
         const std::vector<std::byte> found = store->store.retrieve(hakobi::Key::parse(key));
         if (std::ssize(found) != num_bytes || bytes == nullptr) {
             throw Error(ErrorCode::invalid_argument, "the field " + std::string(key) + " has " +
@@ -231,8 +232,8 @@ int hakobi_store_retrieve_one(hakobi_store* store, const char* key, void* bytes,
 int hakobi_store_read(hakobi_store* store, hakobi_listing* listing, int64_t index, int64_t offset_bytes,
                       void* bytes, int64_t num_bytes) {
     return guarded([&] {
-        require(store, "hakobi_store_read: store");
-        require(listing, "hakobi_store_read: listing");
+        require_store(store, "hakobi_store_read: store");
+        require_store(listing, "hakobi_store_read: listing");
         if (num_bytes < 0 || (bytes == nullptr && num_bytes > 0)) {
             throw Error(ErrorCode::invalid_argument, "hakobi_store_read: no memory for the bytes");
         }
@@ -249,17 +250,17 @@ int hakobi_grib_values(const void* message, int64_t num_bytes, double* values, i
 int hakobi_grib_array(const void* message, int64_t num_bytes, const char* name, double* values, int64_t room,
                       int64_t* num_values) {
     return guarded([&] {
-        require(num_values, "hakobi_grib_array: num_values");
+        require_store(num_values, "hakobi_grib_array: num_values");
         const std::vector<double> found = hakobi::grib_array(message_of(message, num_bytes), text_or(name));
         *num_values = std::ssize(found);
         const auto count = std::clamp<std::int64_t>(room, 0, *num_values);
-        if (count > 0) std::copy_n(found.data(), count, &require(values, "hakobi_grib_array: values"));
+        if (count > 0) std::copy_n(found.data(), count, &require_store(values, "hakobi_grib_array: values"));
     });
 }
 
 int hakobi_grib_texts(const void* message, int64_t num_bytes, const char* names, const char** texts) {
     return guarded([&] {
-        require(texts, "hakobi_grib_texts: texts");
+        require_store(texts, "hakobi_grib_texts: texts");
         std::vector<std::string> keys;
         const std::string all = text_or(names);
         for (std::string_view rest = all; !rest.empty();) {

@@ -19,7 +19,7 @@ struct hakobi_topology {
 
 namespace {
 
-void require(bool is_there, const char* text) {
+void require_topology(bool is_there, const char* text) {
     if (!is_there) throw Error(ErrorCode::invalid_argument, text);
 }
 
@@ -33,7 +33,7 @@ std::span<const T> list_of(const T* first, int num) {
 int hakobi_topology_discover(hakobi_comm* comm, hakobi_topology** topology) {
     return guarded([&] {
         if (topology != nullptr) *topology = nullptr;
-        require(comm != nullptr, "hakobi_topology_discover: comm is NULL");
+        require_topology(comm != nullptr, "hakobi_topology_discover: comm is NULL");
         hakobi::Status local;
         if (topology == nullptr)
             local = {ErrorCode::invalid_argument, "hakobi_topology_discover: topology is NULL"};
@@ -46,8 +46,9 @@ int hakobi_topology_declare(int num_ranks, const int* node_of_rank, const int* s
                             hakobi_topology** topology) {
     return guarded([&] {
         if (topology != nullptr) *topology = nullptr;
-        require(topology != nullptr && node_of_rank != nullptr && num_ranks > 0,
-                "hakobi_topology_declare: topology or node_of_rank is NULL, or num_ranks is not positive");
+        require_topology(
+            topology != nullptr && node_of_rank != nullptr && num_ranks > 0,
+            "hakobi_topology_declare: topology or node_of_rank is NULL, or num_ranks is not positive");
         *topology = new hakobi_topology{
             hakobi::Topology::declare(list_of(node_of_rank, num_ranks), list_of(socket_of_rank, num_ranks))};
     });
@@ -75,8 +76,9 @@ int hakobi_topology_reorder(const hakobi_topology* topology, int num_dims, const
                             const int64_t* weights, const int* is_periodic, int* rank_at,
                             hakobi_traffic* traffic) {
     return guarded([&] {
-        require(topology != nullptr && ranks != nullptr && rank_at != nullptr && num_dims > 0,
-                "hakobi_topology_reorder: topology, ranks or rank_at is NULL, or num_dims is not positive");
+        require_topology(
+            topology != nullptr && ranks != nullptr && rank_at != nullptr && num_dims > 0,
+            "hakobi_topology_reorder: topology, ranks or rank_at is NULL, or num_dims is not positive");
         const auto periodic = list_of(is_periodic, num_dims);
         const hakobi::Reordering made =
             topology->topology.reorder(list_of(ranks, num_dims), list_of(weights, num_dims),
@@ -99,7 +101,7 @@ void hakobi_topology_free(hakobi_topology* topology) {
 int hakobi_comm_reordered(hakobi_comm* comm, int num_ranks, const int* rank_at, hakobi_comm** reordered) {
     return guarded([&] {
         if (reordered != nullptr) *reordered = nullptr;
-        require(comm != nullptr, "hakobi_comm_reordered: comm is NULL");
+        require_topology(comm != nullptr, "hakobi_comm_reordered: comm is NULL");
         hakobi::Status local;
         if (reordered == nullptr || rank_at == nullptr || num_ranks < 0)
             local = {ErrorCode::invalid_argument, "hakobi_comm_reordered: reordered or rank_at is NULL"};

@@ -7,9 +7,9 @@ namespace hakobi::collectives {
 namespace {
 
 /// One lane's elements [begin, end) of the vector, and where it may put what it receives.
-class Reduction {
+class LaneReduction {
   public:
-    Reduction(int rank, std::int64_t element_bytes, std::int64_t scratch_begin)
+    LaneReduction(int rank, std::int64_t element_bytes, std::int64_t scratch_begin)
         : rank_(rank), element_bytes_(element_bytes), scratch_begin_(scratch_begin) {}
 
     /// Every rank of the group gets the others' whole range and sums in the digits' order.
@@ -134,7 +134,7 @@ Schedule make_allreduce(const Form& form, int rank, std::int64_t count, std::int
     for (int number = 0; number < num_lanes; ++number) {
         const Route& route = form.routes[static_cast<std::size_t>(number)];
         const Range elements = cut({0, count}, num_lanes, number);
-        Reduction lane(rank, element_bytes, schedule.scratch_bytes);
+        LaneReduction lane(rank, element_bytes, schedule.scratch_bytes);
         if (form.is_whole) {
             for (const Stage& stage : route) lane.sum_whole(stage, elements);
         } else {

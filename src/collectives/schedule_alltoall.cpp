@@ -9,10 +9,11 @@ namespace {
 
 /// One lane: in each stage the elements for the same digit lie together, are sent to the group's rank with that digit,
 /// and what comes from it takes their place. After all stages the digits that named the receiver name the sender.
-class Exchange {
+class LaneExchange {
   public:
     /// This lane moves `bytes` of each block, from `offset_bytes` on.
-    Exchange(int rank, const Route& route, std::int64_t block_bytes, Range part, std::int64_t scratch_begin)
+    LaneExchange(int rank, const Route& route, std::int64_t block_bytes, Range part,
+                 std::int64_t scratch_begin)
         : rank_(rank),
           bytes_(part.size()),
           at_(Layout::in_rank_order(route, block_bytes)),
@@ -93,7 +94,7 @@ Schedule make_alltoall(const Form& form, int rank, int num_ranks, std::int64_t b
         const Range part = cut({0, block_bytes}, num_lanes, number);
         if (part.size() == 0 || num_ranks == 0) continue;
         const Route& route = form.routes[static_cast<std::size_t>(number)];
-        Exchange lane(rank, route, block_bytes, part, schedule.scratch_bytes);
+        LaneExchange lane(rank, route, block_bytes, part, schedule.scratch_bytes);
         lane.run(route);
         schedule.scratch_bytes = lane.scratch_end();
         schedule.lanes.push_back(lane.take_lane());

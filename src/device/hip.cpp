@@ -18,7 +18,7 @@ struct PointerAttribute {
 static_assert(sizeof(PointerAttribute) == 32);
 
 /// hipMemcpy3DParms
-struct Memcpy3d {
+struct HipMemcpy3d {
     struct Position {
         std::size_t x, y, z;
     };
@@ -35,9 +35,9 @@ struct Memcpy3d {
     std::size_t width_bytes, height, depth;
     int kind;
 };
-static_assert(sizeof(Memcpy3d) == 20 * 8);
+static_assert(sizeof(HipMemcpy3d) == 20 * 8);
 
-enum : int { max_pitch = 58 };  // hipDeviceAttribute_t
+enum : int { hip_max_pitch = 58 };  // hipDeviceAttribute_t
 
 /// hipMemcpyKind
 int kind_of(std::array<bool, 2> is_device) {
@@ -100,22 +100,22 @@ class Hip final : public Driver {
         if (rows.num_rows == 1)  // and one plane
             return copy_(rows.to, rows.from, static_cast<std::size_t>(rows.row_bytes), kind, stream);
         const auto side = [&](const std::byte* address, int which) {
-            return Memcpy3d::Side{
+            return HipMemcpy3d::Side{
                 .pitched = {.memory = const_cast<std::byte*>(address),
                             .pitch_bytes = static_cast<std::size_t>(rows.pitch_bytes[which]),
                             .width_bytes = static_cast<std::size_t>(rows.row_bytes),
                             .height = static_cast<std::size_t>(rows.height[which])}};
         };
-        const Memcpy3d all{.from = side(rows.from, 1),
-                           .to = side(rows.to, 0),
-                           .width_bytes = static_cast<std::size_t>(rows.row_bytes),
-                           .height = static_cast<std::size_t>(rows.num_rows),
-                           .depth = static_cast<std::size_t>(rows.num_planes),
-                           .kind = kind};
+        const HipMemcpy3d all{.from = side(rows.from, 1),
+                              .to = side(rows.to, 0),
+                              .width_bytes = static_cast<std::size_t>(rows.row_bytes),
+                              .height = static_cast<std::size_t>(rows.num_rows),
+                              .depth = static_cast<std::size_t>(rows.num_planes),
+                              .kind = kind};
         return copy_3d_(&all, stream);
     }
 
-    [[nodiscard]] int max_pitch_attribute() const override { return max_pitch; }
+    [[nodiscard]] int max_pitch_attribute() const override { return hip_max_pitch; }
 
   private:
     [[nodiscard]] std::vector<const char*> libraries() const override {
@@ -188,7 +188,7 @@ class Hip final : public Driver {
     int (*attributes_)(PointerAttribute* attribute, const void* address) = nullptr;
     int (*range_)(void** begin, std::size_t* size, void* address) = nullptr;
     int (*copy_)(void* to, const void* from, std::size_t bytes, int kind, void* stream) = nullptr;
-    int (*copy_3d_)(const Memcpy3d* copy, void* stream) = nullptr;
+    int (*copy_3d_)(const HipMemcpy3d* copy, void* stream) = nullptr;
     int (*peek_error_)() = nullptr;
     int (*last_error_)() = nullptr;
 };

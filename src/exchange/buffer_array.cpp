@@ -35,7 +35,7 @@ struct Announcement {
     std::int64_t bytes = 0, process = 0, num_pieces = 0, is_inline = 0;
 };
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_list(const std::string& text) {
     throw Error(ErrorCode::invalid_argument, "BufferArray: " + text);
 }
 
@@ -104,9 +104,10 @@ struct HAKOBI_HIDDEN BufferArray::Impl final : mpi::UnderWay {
         return Look::over;
     }
     void begin(Kind what, int other, int list_tag, DeviceStream stream) {
-        if (is_under_way()) refuse("an operation of this list is in progress");
-        if (other < 0 || other >= shared->comm.size()) refuse("there is no rank " + std::to_string(other));
-        if (list_tag < 0 || list_tag > highest_list_tag) refuse("tags go from 0 to 10000");
+        if (is_under_way()) refuse_list("an operation of this list is in progress");
+        if (other < 0 || other >= shared->comm.size())
+            refuse_list("there is no rank " + std::to_string(other));
+        if (list_tag < 0 || list_tag > highest_list_tag) refuse_list("tags go from 0 to 10000");
         // Two of pack_bytes, or as many bytes in shorter ones.
         parts
             .begin(pieces, num_bytes, shared->part_bytes(other), 2 * shared->pack_bytes, device,
@@ -265,17 +266,17 @@ void BufferArray::append(void* data, std::int64_t bytes) {
 }
 
 void BufferArray::append(void* data, std::int64_t bytes, Memory memory) {
-    if (impl_->is_under_way()) refuse("an operation of this list is in progress");
+    if (impl_->is_under_way()) refuse_list("an operation of this list is in progress");
     const auto num_bytes = checked_add(impl_->num_bytes, bytes);
     if (bytes < 0 || (data == nullptr && bytes > 0) || !num_bytes)
-        refuse("a piece of " + std::to_string(bytes) + " bytes");
+        refuse_list("a piece of " + std::to_string(bytes) + " bytes");
     if (bytes > 0) impl_->use_memory(data, bytes, memory);
     impl_->pieces.push_back({data, static_cast<std::size_t>(bytes)});
     impl_->num_bytes = *num_bytes;
 }
 
 void BufferArray::release() {
-    if (impl_->is_under_way()) refuse("an operation of this list is in progress");
+    if (impl_->is_under_way()) refuse_list("an operation of this list is in progress");
     impl_->pieces.clear();
     impl_->num_bytes = 0;
     impl_->device = nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double most_timeout_s = 1e9;
 
-Status invalid(const std::string& text) {
+Status invalid_record(const std::string& text) {
     return {ErrorCode::invalid_argument, "Halo::plan: " + text};
 }
 
@@ -38,12 +38,13 @@ Result<Wishes> Wishes::of(const HaloOptions& options) {
     const char* const timeout = std::getenv("HAKOBI_HALO_TIMEOUT_S");
     if (wishes.timeout_s == 0 && timeout != nullptr) wishes.timeout_s = std::atof(timeout);
     if (!(wishes.timeout_s >= 0 && wishes.timeout_s <= most_timeout_s))
-        return invalid("timeout_s is not between 0 and 10^9");
+        return invalid_record("timeout_s is not between 0 and 10^9");
     if (path == "auto") return wishes;
     const auto at = std::find(names.begin(), names.end(), path);
     if (at == names.end()) {
         const std::string near = nearest_name(path, names);
-        return invalid("no path '" + path + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+        return invalid_record("no path '" + path + "'" +
+                              (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     wishes.path = static_cast<int>(at - names.begin());
     return wishes;
@@ -79,11 +80,11 @@ Status check_equal(std::span<const std::int64_t> all, int num_ranks) {
         for (std::size_t w = 0; w < GridRecord::num_equal; ++w) {
             const std::int64_t theirs = all[r * GridRecord::num_words + w];
             if (theirs == all[w]) continue;
-            return invalid(std::string(name_of(w)) + " of rank " + std::to_string(r) +
-                           (w + 1 < GridRecord::num_equal
-                                ? " (" + std::to_string(theirs) + ") differ from rank 0's (" +
-                                      std::to_string(all[w]) + ")"
-                                : " differ from rank 0's"));
+            return invalid_record(std::string(name_of(w)) + " of rank " + std::to_string(r) +
+                                  (w + 1 < GridRecord::num_equal
+                                       ? " (" + std::to_string(theirs) + ") differ from rank 0's (" +
+                                             std::to_string(all[w]) + ")"
+                                       : " differ from rank 0's"));
         }
     }
     return {};

@@ -6,10 +6,10 @@
 namespace hakobi::exchange {
 namespace {
 
-constexpr std::int64_t line_bytes = 128;  // two cache lines, which processors fetch together
+constexpr std::int64_t line_pair_bytes = 128;  // two cache lines, which processors fetch together
 
 std::int64_t in_lines(std::int64_t bytes) {
-    return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+    return (bytes + line_pair_bytes - 1) / line_pair_bytes * line_pair_bytes;
 }
 
 /// Whether `word` has come to `value`; numbers wrap.
@@ -24,7 +24,7 @@ Status NodeChannel::create(const Comm& comm, std::int64_t note_bytes, NodeChanne
     channel.size_ = comm.node_size();
     channel.note_bytes_ = in_lines(note_bytes);
     channel.row_bytes_ = in_lines(static_cast<std::int64_t>(sizeof(Head)) + 4 * channel.size_);
-    const std::int64_t bytes = channel.size_ * (channel.row_bytes_ + channel.note_bytes_) + line_bytes;
+    const std::int64_t bytes = channel.size_ * (channel.row_bytes_ + channel.note_bytes_) + line_pair_bytes;
     if (Status status = node::NodeWindow::allocate(comm, bytes, channel.window_); !status.ok()) return status;
     new (&channel.head(channel.me_)) Head{};
     for (int other = 0; other < channel.size_; ++other) new (&channel.done(channel.me_, other)) FutexWord(0);

@@ -129,7 +129,7 @@ int own_socket() {
     return file >> socket && socket >= 0 ? socket : 0;
 }
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_topology(const std::string& text) {
     throw Error(ErrorCode::invalid_argument, "Topology: " + text);
 }
 
@@ -147,12 +147,12 @@ Topology Topology::discover(const Comm& comm) {
 }
 
 Topology Topology::declare(std::span<const int> nodes, std::span<const int> sockets) {
-    if (nodes.empty()) refuse("no rank");
-    if (!sockets.empty() && sockets.size() != nodes.size()) refuse("a socket for some ranks only");
+    if (nodes.empty()) refuse_topology("no rank");
+    if (!sockets.empty() && sockets.size() != nodes.size()) refuse_topology("a socket for some ranks only");
     for (const int number : nodes)
-        if (number < 0) refuse("a node's number is negative");
+        if (number < 0) refuse_topology("a node's number is negative");
     for (const int number : sockets)
-        if (number < 0) refuse("a socket's number is negative");
+        if (number < 0) refuse_topology("a socket's number is negative");
     Topology topology;
     topology.nodes_.assign(nodes.begin(), nodes.end());
     topology.sockets_.assign(sockets.begin(), sockets.end());
@@ -167,25 +167,25 @@ int Topology::num_nodes() const noexcept {
 Reordering Topology::reorder(std::span<const int> ranks, std::span<const std::int64_t> weights,
                              const std::vector<bool>& is_periodic) const {
     for (const int n : ranks)
-        if (n < 1) refuse("a grid with " + std::to_string(n) + " ranks in a dimension");
+        if (n < 1) refuse_topology("a grid with " + std::to_string(n) + " ranks in a dimension");
     if ((!weights.empty() && weights.size() != ranks.size()) ||
         (!is_periodic.empty() && is_periodic.size() != ranks.size())) {
-        refuse("weights and is_periodic need one entry a dimension, or none");
+        refuse_topology("weights and is_periodic need one entry a dimension, or none");
     }
     const Grid grid(ranks, weights, is_periodic);
     std::optional<std::int64_t> num_places = 1, most_weight = 0;
     for (const int n : ranks) num_places = num_places ? checked_multiply(*num_places, n) : std::nullopt;
     if (ranks.empty() || num_places != std::ssize(nodes_)) {
-        refuse("a grid of " + (num_places ? std::to_string(*num_places) : "more than 2^63") + " places for " +
-               std::to_string(nodes_.size()) + " ranks");
+        refuse_topology("a grid of " + (num_places ? std::to_string(*num_places) : "more than 2^63") +
+                        " places for " + std::to_string(nodes_.size()) + " ranks");
     }
     // All faces, twice.
     for (const std::int64_t weight : weights) {
-        if (weight < 0) refuse("a weight is negative");
+        if (weight < 0) refuse_topology("a weight is negative");
         most_weight = most_weight ? checked_add(*most_weight, weight) : std::nullopt;
     }
     if (!most_weight || !checked_multiply(*most_weight, 2 * *num_places))
-        refuse("weights add up to 2^63 or more");
+        refuse_topology("weights add up to 2^63 or more");
     // A node's ranks follow each other, a socket's within them: any stretch of a compact order suits them.
     std::vector<int> by_node(nodes_.size());
     std::iota(by_node.begin(), by_node.end(), 0);

@@ -15,7 +15,7 @@
 namespace hakobi::format {
 namespace {
 
-Status bad(std::string text) {
+Status bad_step(std::string text) {
     return {ErrorCode::invalid_argument, std::move(text)};
 }
 
@@ -34,8 +34,8 @@ Status check_axis(const Axis& axis) {
         const auto* text = std::get_if<std::string>(&found->second);
         return text != nullptr && std::ranges::find(values, *text) != values.end();
     };
-    if (!is_one_of("positive", {"up", "down"})) return bad(whose + ": positive is up or down");
-    if (!is_one_of("axis", {"X", "Y", "Z", "T"})) return bad(whose + ": axis is X, Y, Z or T");
+    if (!is_one_of("positive", {"up", "down"})) return bad_step(whose + ": positive is up or down");
+    if (!is_one_of("axis", {"X", "Y", "Z", "T"})) return bad_step(whose + ": axis is X, Y, Z or T");
     return {};
 }
 
@@ -44,16 +44,16 @@ Status check_field(const FieldDescription& field) {
                                                        "_FillValue"};
     const std::string whose = "field " + field.name;
     if (field.global.size() > 30)
-        return bad(whose + " has " + std::to_string(field.global.size()) + " dimensions");
+        return bad_step(whose + " has " + std::to_string(field.global.size()) + " dimensions");
     std::vector<std::int64_t> extents = field.global;
     // A mesh may have no cells, nor a rank.
     if (field.place != Place::grid && !extents.empty()) extents[0] = std::max<std::int64_t>(1, extents[0]);
     if (!num_elements_of(extents, bytes_of(field.type)))
-        return bad(whose + ": an array of " + extents_text(field.global) + " cannot be stored");
+        return bad_step(whose + ": an array of " + extents_text(field.global) + " cannot be stored");
     if (field.fill_value && field.fill_value->index() != static_cast<std::size_t>(field.type)) {
-        return bad(whose + ": its fill value is " +
-                   std::string(name_of(static_cast<ValueType>(field.fill_value->index()))) +
-                   ", its values are " + std::string(name_of(field.type)));
+        return bad_step(whose + ": its fill value is " +
+                        std::string(name_of(static_cast<ValueType>(field.fill_value->index()))) +
+                        ", its values are " + std::string(name_of(field.type)));
     }
     return check_attributes(whose, field.attributes, taken, field.type);
 }
@@ -62,7 +62,7 @@ Status check_coordinates(const StepDescription& step, const FieldDescription& fi
     std::set<std::string> named;
     for (const std::string& name : field.coordinates) {
         const auto of = [&](const std::string& text) {
-            return bad("field " + field.name + ": its coordinates name " + text);
+            return bad_step("field " + field.name + ": its coordinates name " + text);
         };
         if (name == field.name) return of("itself");
         if (!named.insert(name).second) return of(name + " twice");
@@ -128,22 +128,22 @@ Status check_description(const StepDescription& step) {
     std::set<std::string> taken = {"time"};
     for (const Axis& axis : step.axes) {
         if (!is_name(axis.name))
-            return bad("axis '" + axis.name + "': a name is letters, digits and underscores");
-        if (!taken.insert(axis.name).second) return bad("axis " + axis.name + ": the name is taken");
+            return bad_step("axis '" + axis.name + "': a name is letters, digits and underscores");
+        if (!taken.insert(axis.name).second) return bad_step("axis " + axis.name + ": the name is taken");
         if (Status status = check_axis(axis); !status.ok()) return status;
     }
     std::int64_t values_bytes = 0;
     for (const FieldDescription& field : step.fields) {
         if (!is_name(field.name))
-            return bad("field '" + field.name + "': a name is letters, digits and underscores");
-        if (!taken.insert(field.name).second) return bad("field " + field.name + ": the name is taken");
+            return bad_step("field '" + field.name + "': a name is letters, digits and underscores");
+        if (!taken.insert(field.name).second) return bad_step("field " + field.name + ": the name is taken");
         if (Status status = check_field(field); !status.ok()) return status;
         if (Status status = check_coordinates(step, field); !status.ok()) return status;
         values_bytes += field.size_bytes();
         if (values_bytes > max_values_bytes)
-            return bad("field " + field.name + ": with it the step is too large for a file");
+            return bad_step("field " + field.name + ": with it the step is too large for a file");
     }
-    if (step.time_units.empty()) return bad("time_units is empty");
+    if (step.time_units.empty()) return bad_step("time_units is empty");
     if (Status status = check_calendar(step.calendar, step.time_units); !status.ok()) return status;
     constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};
     if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt); !status.ok())
@@ -153,7 +153,7 @@ Status check_description(const StepDescription& step) {
     for (const Dimension& dimension : dimensions.value().all) {
         // An axis without values has its name for itself already.
         if (std::ranges::find(step.fields, dimension.name, &FieldDescription::name) != step.fields.end())
-            return bad("field " + dimension.name + ": the name is that of a dimension without an axis");
+            return bad_step("field " + dimension.name + ": the name is that of a dimension without an axis");
     }
     return {};
 }

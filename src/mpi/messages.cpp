@@ -12,12 +12,12 @@ namespace hakobi::mpi {
 namespace {
 
 /// Parts of long messages: well below 2^31 bytes, and both sides cut alike.
-constexpr std::size_t part_bytes = std::size_t{1} << 30;
+constexpr std::size_t message_part_bytes = std::size_t{1} << 30;
 
 template <class Bytes, class Use>
-void for_each_part(Bytes bytes, Use use) {
+void for_each_message_part(Bytes bytes, Use use) {
     while (!bytes.empty()) {
-        const std::size_t length = std::min(bytes.size(), part_bytes);
+        const std::size_t length = std::min(bytes.size(), message_part_bytes);
         use(bytes.data(), static_cast<int>(length));
         bytes = bytes.subspan(length);
     }
@@ -162,7 +162,7 @@ void broadcast(const Comm& comm, std::vector<std::byte>& bytes, int root) {
         check(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm.state().internal), "MPI_Bcast");
         bytes.resize(static_cast<std::size_t>(size));
     }
-    for_each_part(std::span(bytes), [&](std::byte* data, int length) {
+    for_each_message_part(std::span(bytes), [&](std::byte* data, int length) {
         check(MPI_Bcast(data, length, MPI_BYTE, root, comm.state().internal), "MPI_Bcast");
     });
 }
@@ -198,7 +198,7 @@ std::vector<std::vector<std::byte>> gather(const Comm& comm, std::span<const std
 }
 
 void send(const Comm& comm, std::span<const std::byte> bytes, int to, int tag) {
-    for_each_part(bytes, [&](const std::byte* data, int length) {
+    for_each_message_part(bytes, [&](const std::byte* data, int length) {
         check(MPI_Send(data, length, MPI_BYTE, to, tag, comm.state().internal), "MPI_Send");
     });
 }
@@ -214,7 +214,7 @@ std::int64_t receive_value(const Comm& comm, int from, int tag) {
 }
 
 void Receives::add(std::span<std::byte> bytes, int from, int tag) {
-    for_each_part(bytes, [&](std::byte* data, int length) {
+    for_each_message_part(bytes, [&](std::byte* data, int length) {
         requests_.emplace_back();
         check(MPI_Irecv(data, length, MPI_BYTE, from, tag, comm_.state().internal, &requests_.back()),
               "MPI_Irecv");

@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::array signals = {SIGTERM, SIGINT, SIGHUP, SIGABRT};
 
-struct Place {
+struct WordsPlace {
     std::atomic<bool> is_taken{false};
     std::array<char, 256> prefix{};
     std::atomic<std::int64_t> first{0}, last{-1};
 };
-std::array<Place, 16> places;
+std::array<WordsPlace, 16> places;
 std::mutex mutex;  // of taking places and setting handlers
 int num_taken = 0;
 pid_t owner = 0;  // a process that was forked has no outputs
@@ -54,7 +54,7 @@ class Line {
 
 void speak() noexcept {
     if (::getpid() != owner) return;
-    for (Place& place : places) {
+    for (WordsPlace& place : places) {
         const std::int64_t first = place.first.load(), last = place.last.load();
         if (!place.is_taken.load() || last < first) continue;
         Line line;
@@ -103,7 +103,8 @@ void set_handlers(void (*from)(int), void (*to)(int)) {
 
 void LastWords::speak_of(std::string_view prefix) {
     const std::scoped_lock lock(mutex);
-    const auto free = std::ranges::find_if(places, [](const Place& place) { return !place.is_taken.load(); });
+    const auto free =
+        std::ranges::find_if(places, [](const WordsPlace& place) { return !place.is_taken.load(); });
     if (place_ >= 0 || free == places.end()) return;
     static std::once_flag once;
     std::call_once(once, [] { std::atexit(on_exit_unclosed); });
@@ -119,7 +120,7 @@ void LastWords::speak_of(std::string_view prefix) {
 
 void LastWords::set_steps(std::int64_t first, std::int64_t last) noexcept {
     if (place_ < 0) return;
-    Place& place = places[static_cast<std::size_t>(place_)];
+    WordsPlace& place = places[static_cast<std::size_t>(place_)];
     place.first = first;
     place.last = last;
 }

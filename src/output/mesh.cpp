@@ -18,7 +18,7 @@ using format::ValueType;
 
 constexpr std::array<std::int64_t, 1> no_cells = {0};  // the offsets of a rank without cells
 
-Status bad(std::string text) {
+Status bad_mesh(std::string text) {
     return {ErrorCode::invalid_argument, "the mesh: " + std::move(text)};
 }
 
@@ -45,10 +45,10 @@ std::span<const std::int64_t> wide(const Mesh::Numbers& numbers, std::int64_t fi
 
 Status check_offsets(std::span<const std::int64_t> offsets, std::span<const std::uint8_t> types) {
     if (offsets.size() != types.size() + 1) {
-        return bad("it has " + std::to_string(types.size()) + " types of cells and " +
-                   std::to_string(offsets.size()) + " offsets, which are one more than the cells");
+        return bad_mesh("it has " + std::to_string(types.size()) + " types of cells and " +
+                        std::to_string(offsets.size()) + " offsets, which are one more than the cells");
     }
-    if (offsets[0] != 0) return bad("its offsets begin with " + std::to_string(offsets[0]) + ", not 0");
+    if (offsets[0] != 0) return bad_mesh("its offsets begin with " + std::to_string(offsets[0]) + ", not 0");
     for (std::size_t cell = 0; cell < types.size(); ++cell) {
         const std::int64_t num = offsets[cell + 1] - offsets[cell];
         const NumPoints right = num_points_of(types[cell]);
@@ -59,9 +59,9 @@ Status check_offsets(std::span<const std::int64_t> offsets, std::span<const std:
             return {ErrorCode::unsupported,
                     "the mesh: " + which + ", a polyhedron, which VTKHDF 1.0 cannot hold"};
         }
-        if (!right.is_type()) return bad(which + ", which VTK does not know");
-        return bad(which + ", which has " + (right.least == right.most ? "" : "at least ") +
-                   std::to_string(right.least) + " points, and its offsets say " + std::to_string(num));
+        if (!right.is_type()) return bad_mesh(which + ", which VTK does not know");
+        return bad_mesh(which + ", which has " + (right.least == right.most ? "" : "at least ") +
+                        std::to_string(right.least) + " points, and its offsets say " + std::to_string(num));
     }
     return {};
 }
@@ -70,8 +70,8 @@ Status check_offsets(std::span<const std::int64_t> offsets, std::span<const std:
 Status check_connectivity(std::span<const std::int64_t> connectivity, std::span<const std::int64_t> offsets,
                           std::int64_t num_points, std::int64_t first_number) {
     if (std::ssize(connectivity) != offsets.back()) {
-        return bad("its offsets end with " + std::to_string(offsets.back()) + ", and its connectivity has " +
-                   std::to_string(connectivity.size()) + " numbers");
+        return bad_mesh("its offsets end with " + std::to_string(offsets.back()) +
+                        ", and its connectivity has " + std::to_string(connectivity.size()) + " numbers");
     }
     // One comparison each, which the compiler makes many of at a time; negative ones are large.
     std::uint64_t largest = 0;
@@ -80,9 +80,9 @@ Status check_connectivity(std::span<const std::int64_t> connectivity, std::span<
     const auto is_outside = [&](std::int64_t id) { return id < 0 || id >= num_points; };
     const auto at = std::ranges::find_if(connectivity, is_outside);
     const auto cell = std::ranges::upper_bound(offsets, at - connectivity.begin()) - offsets.begin() - 1;
-    return bad("cell " + std::to_string(cell) + " names point " + std::to_string(*at + first_number) +
-               ", and this rank has " + std::to_string(num_points) + " points, from " +
-               std::to_string(first_number) + " on");
+    return bad_mesh("cell " + std::to_string(cell) + " names point " + std::to_string(*at + first_number) +
+                    ", and this rank has " + std::to_string(num_points) + " points, from " +
+                    std::to_string(first_number) + " on");
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ void MeshState::begin_step() noexcept {
 }
 
 Status MeshState::put(const Mesh& mesh, bool are_points_on_device) {
-    if (is_put_) return bad("it was put before in this step");
+    if (is_put_) return bad_mesh("it was put before in this step");
     lent_.mesh = mesh;
     lent_.are_points_on_device = are_points_on_device;
     motion_ = mesh.motion;
@@ -112,14 +112,15 @@ Status MeshState::put(const Mesh& mesh, bool are_points_on_device) {
     const std::int64_t num_coordinates = num_values(mesh.points);
     mine_.points = num_coordinates / 3;
     mine_.cells = std::ssize(mesh.types);
-    if (mesh.motion > Motion::changes) return bad("its motion is none of fixed, moves and changes");
+    if (mesh.motion > Motion::changes) return bad_mesh("its motion is none of fixed, moves and changes");
     if (mesh.first_number != 0 && mesh.first_number != 1)
-        return bad("its first number is " + std::to_string(mesh.first_number) + ", not 0 or 1");
+        return bad_mesh("its first number is " + std::to_string(mesh.first_number) + ", not 0 or 1");
     if (num_coordinates % 3 != 0)
-        return bad("its points have " + std::to_string(num_coordinates) + " coordinates, not three each");
+        return bad_mesh("its points have " + std::to_string(num_coordinates) +
+                        " coordinates, not three each");
     if (!mesh.ghosts.empty() && mesh.ghosts.size() != mesh.types.size()) {
-        return bad("it has " + std::to_string(mesh.types.size()) + " cells, and ghosts for " +
-                   std::to_string(mesh.ghosts.size()));
+        return bad_mesh("it has " + std::to_string(mesh.types.size()) + " cells, and ghosts for " +
+                        std::to_string(mesh.ghosts.size()));
     }
     lent_.offsets = wide(mesh.offsets, 0, lent_.own_offsets);
     if (lent_.offsets.empty() && mesh.types.empty()) lent_.offsets = no_cells;
@@ -130,15 +131,15 @@ Status MeshState::put(const Mesh& mesh, bool are_points_on_device) {
 }
 
 Status MeshState::put_points(Mesh::Points points, bool are_on_device) {
-    if (!is_set_) return bad("points are put, but no mesh has been (put_mesh)");
-    if (are_points_put_) return bad("its points were put before in this step");
-    if (motion_ != Motion::moves) return bad("put_points is for a mesh whose motion is 'moves'");
+    if (!is_set_) return bad_mesh("points are put, but no mesh has been (put_mesh)");
+    if (are_points_put_) return bad_mesh("its points were put before in this step");
+    if (motion_ != Motion::moves) return bad_mesh("put_points is for a mesh whose motion is 'moves'");
     are_points_put_ = true;
     lent_.mesh.points = points;
     lent_.are_points_on_device = are_on_device;
     if (num_values(points) == 3 * mine_.points) return {};
-    return bad(std::to_string(num_values(points)) + " coordinates are put of its " +
-               std::to_string(mine_.points) + " points");
+    return bad_mesh(std::to_string(num_values(points)) + " coordinates are put of its " +
+                    std::to_string(mine_.points) + " points");
 }
 
 std::int64_t MeshState::num_elements(On on) const noexcept {
@@ -203,24 +204,24 @@ mpi::Agreed MeshState::agree(const Comm& comm, const Status& local) noexcept {
     // Equal on all ranks, but only who stands out says it.
     Status status;
     if (both(put, not_put)) {
-        if (!is_put_) status = bad("other ranks put it in this step, this one did not");
+        if (!is_put_) status = bad_mesh("other ranks put it in this step, this one did not");
     } else if (both(points_put, no_points_put)) {
-        if (!are_points_put_) status = bad("other ranks put its points in this step, this one did not");
+        if (!are_points_put_) status = bad_mesh("other ranks put its points in this step, this one did not");
     } else if (both(doubles, floats)) {
         if (most[floats] != 0 && lent_.mesh.points.index() == 1)
-            status = bad("its points are float on this rank, and double on others");
+            status = bad_mesh("its points are float on this rank, and double on others");
     } else if (most[motion] != -most[not_motion]) {
-        if (static_cast<int>(motion_) == most[motion]) status = bad("its motion differs between ranks");
+        if (static_cast<int>(motion_) == most[motion]) status = bad_mesh("its motion differs between ranks");
     } else if (!is_set_) {
-        status = bad("none has been put: call put_mesh in this step or in an earlier one");
+        status = bad_mesh("none has been put: call put_mesh in this step or in an earlier one");
     } else if (motion_ == Motion::moves && !are_points_put_) {
-        status = bad("it moves, but its points were not put in this step (put_points)");
+        status = bad_mesh("it moves, but its points were not put in this step (put_points)");
     } else if (motion_ == Motion::changes && !is_put_) {
-        status = bad("it changes, but was not put in this step (put_mesh)");
+        status = bad_mesh("it changes, but was not put in this step (put_mesh)");
     } else if (is_put_ || are_points_put_) {
         const ValueType type = most[floats] != 0 ? ValueType::float32 : ValueType::float64;
         if (!is_put_ && type != points_type_)
-            status = bad("its points are of another type than in the step before");
+            status = bad_mesh("its points are of another type than in the step before");
         points_type_ = type;
     }
     if (mpi::Agreed agreed = mpi::agree(comm, status); !agreed.status.ok()) return agreed;

@@ -39,7 +39,7 @@ struct Posted {
     MPI_Request request;
 };
 
-struct State {
+struct Messages {
     std::map<MPI_Request, Request> requests;
     std::map<MPI_Message, Sent> probed;
     std::deque<Sent> sent;
@@ -47,8 +47,8 @@ struct State {
     int next_request = static_cast<int>(0xac000000U), next_message = static_cast<int>(0xac800000U);
 };
 
-State& state() {
-    static auto* const made = new State;
+Messages& state() {
+    static auto* const made = new Messages;
     return *made;
 }
 

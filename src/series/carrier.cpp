@@ -20,12 +20,12 @@ namespace {
 
 constexpr double first_pause_s = 0.1, longest_pause_s = 10;
 
-bool is_folder(const std::string& path) {
+bool is_folder_itself(const std::string& path) {
     struct stat info {};
     return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-std::int64_t size_of(const std::string& path) {
+std::int64_t file_bytes_of(const std::string& path) {
     struct stat info {};
     return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
@@ -47,8 +47,8 @@ bool is_object(const std::string& place) {
     return place.starts_with("s3:");
 }
 
-bool is_there(const Carried& carried) {
-    if (!is_object(carried.to)) return size_of(carried.to) == carried.file_bytes;
+bool is_carried(const Carried& carried) {
+    if (!is_object(carried.to)) return file_bytes_of(carried.to) == carried.file_bytes;
     const Result<storage::ObjectAt> object = storage::object_at(carried.to);
     if (!object.ok()) return false;
     const Result<storage::ObjectFacts> facts = object.value().objects->facts(object.value().name);
@@ -71,8 +71,8 @@ Status copy_to_place(const Carried& carried, bool sync, const storage::Pace& pac
 }
 
 Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) {
-    const std::int64_t bytes = size_of(carried.from);
-    const bool is_done = carried.may_be_there && is_there(carried);
+    const std::int64_t bytes = file_bytes_of(carried.from);
+    const bool is_done = carried.may_be_there && is_carried(carried);
     if (bytes < 0 && is_done) return {};
     if (bytes < 0) return {ErrorCode::format, carried.from + " is gone from the stage"};
     if (bytes != carried.file_bytes)
@@ -87,7 +87,7 @@ Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) 
 
 /// Of a format that has a store: `from` is the folder of the step's members.
 Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
-    if (!is_folder(carried.from)) {
+    if (!is_folder_itself(carried.from)) {
         if (carried.may_be_there && read_step(carried.to).ok()) return {};
         return {ErrorCode::format, carried.from + " is gone from the stage"};
     }
@@ -117,7 +117,7 @@ Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::
         Carried overview = carried;
         overview.from += overview::suffix;
         overview.to += overview::suffix;
-        overview.file_bytes = size_of(overview.from);
+        overview.file_bytes = file_bytes_of(overview.from);
         if (overview.file_bytes >= 0) {
             // Made anew by `hakobi index` where it does not arrive.
             const Status status = carry_file(overview, sync, pace);

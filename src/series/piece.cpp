@@ -14,7 +14,7 @@
 namespace hakobi::series {
 namespace {
 
-constexpr std::array<char, 8> magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
+constexpr std::array<char, 8> piece_magic = {'h', 'a', 'k', 'o', 'b', 'i', ':', 'p'};
 constexpr std::array<char, 8> whole = {'w', 'h', 'o', 'l', 'e', ':', 'p', '\n'};
 constexpr std::uint32_t version = 5, byte_order = 0x01020304;
 
@@ -195,7 +195,7 @@ Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks
     }
     const std::vector<std::byte> encoded = encode_header(header);
     ByteWriter start;
-    start.put(Preamble{magic, version, byte_order, std::ssize(encoded), checksum_of(encoded)});
+    start.put(Preamble{piece_magic, version, byte_order, std::ssize(encoded), checksum_of(encoded)});
     std::vector<std::byte> head = start.take();
     head.insert(head.end(), encoded.begin(), encoded.end());
 
@@ -221,7 +221,7 @@ Result<Piece> read_piece(const std::string& path) {
     Preamble preamble{};
     if (Status status = read_all(file, std::as_writable_bytes(std::span(&preamble, 1)), 0); !status.ok())
         return status;
-    if (preamble.magic != magic) return damaged(path, "not a piece");
+    if (preamble.magic != piece_magic) return damaged(path, "not a piece");
     if (preamble.byte_order != byte_order)
         return damaged(path, "the piece is of a machine with another byte order");
     if (preamble.version != version) return damaged(path, "the piece is of another version of hakobi");

@@ -14,7 +14,7 @@ namespace hakobi::series {
 namespace {
 
 constexpr std::int64_t block_bytes = 4096;  // what O_DIRECT and the caches of network file systems count in
-constexpr std::array<char, 8> magic = {'h', 'k', 'b', 's', 't', 'r', 'd', '1'};
+constexpr std::array<char, 8> receipt_magic = {'h', 'k', 'b', 's', 't', 'r', 'd', '1'};
 
 struct Receipt {
     std::array<char, 8> magic{};
@@ -42,7 +42,7 @@ std::int64_t first_block(std::int64_t file_bytes) {
 Result<bool> read_at(storage::File& file, std::int64_t offset, std::uint64_t token, Receipt& receipt) {
     const Result<std::int64_t> read = file.read_at(std::as_writable_bytes(std::span(&receipt, 1)), offset);
     if (!read.ok()) return read.status();
-    return read.value() == static_cast<std::int64_t>(sizeof(Receipt)) && receipt.magic == magic &&
+    return read.value() == static_cast<std::int64_t>(sizeof(Receipt)) && receipt.magic == receipt_magic &&
            receipt.check == receipt.sum() && receipt.token == token && receipt.file_bytes >= 0 &&
            receipt.writer >= 0 && receipt.writer < receipt.num_writers &&
            first_block(receipt.file_bytes) + receipt.writer * block_bytes == offset;
@@ -80,7 +80,7 @@ void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num
     const int descriptor = file.descriptor_behind();
     if (!of.is_wanted() || descriptor < 0 || (sync && !file.sync().ok())) return;
     Block block;
-    block.receipt = {.magic = magic,
+    block.receipt = {.magic = receipt_magic,
                      .token = of.token,
                      .file_bytes = of.file_bytes,
                      .writer = writer,

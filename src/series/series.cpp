@@ -69,7 +69,7 @@ Status make_folder(const std::string& folder) {
     return {};
 }
 
-std::string name_of(const std::string& path) {
+std::string file_name_of(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
@@ -80,8 +80,8 @@ std::string describe(const Series& series) {
         if (!text.empty()) text += ", ";
         text.append(what).append(" of ").append(std::to_string(entries.size()));
         text += entries.size() == 1 ? " step (" : " steps (";
-        text += name_of(entries.front().path);
-        if (entries.size() > 1) text += " to " + name_of(entries.back().path);
+        text += file_name_of(entries.front().path);
+        if (entries.size() > 1) text += " to " + file_name_of(entries.back().path);
         text += ")";
     };
     add(series.files, "files");
@@ -188,7 +188,7 @@ StepName parse_with(const std::string& path, std::string_view extension) {
     const auto [end, error] = std::from_chars(path.data() + line + 1, path.data() + dot, step);
     if (error != std::errc() || end != path.data() + dot || step < 0) return result;
     const std::size_t behind = dot + extension.size();
-    if (name_of(step_path("", step, extension)) != path.substr(line, behind - line)) return result;
+    if (file_name_of(step_path("", step, extension)) != path.substr(line, behind - line)) return result;
     if (behind != path.size() && path[behind] != '.') return result;
     result.prefix = path.substr(0, line);
     result.step = step;
@@ -283,7 +283,7 @@ Status check_store(const std::string& prefix, std::string_view extension) {
 Result<Series> find_series(const std::string& prefix) {
     Series series;
     const std::string folder = folder_of(prefix);
-    const std::string base = name_of(prefix);
+    const std::string base = file_name_of(prefix);
     const std::string before = prefix.substr(0, prefix.size() - base.size());
     const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
     if (!listed.ok() && listed.status().code() == ErrorCode::not_found) return series;

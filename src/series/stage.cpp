@@ -26,7 +26,7 @@ constexpr std::string_view marker_suffix = ".staged";
 constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ";
 constexpr std::int64_t most_marker_bytes = 8192;
 
-std::string name_of(std::string_view path) {
+std::string name_in_folder(std::string_view path) {
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
@@ -189,7 +189,7 @@ bool is_staged(const std::string& prefix) {
 
 std::string Stage::prefix_on(std::string_view stage, std::string_view prefix, const RunId& run) {
     while (stage.size() > 1 && stage.ends_with('/')) stage.remove_suffix(1);
-    const std::string name = name_of(prefix);
+    const std::string name = name_in_folder(prefix);
     const std::string part = part_path(name, token(run, -1));  // run.0123456789abcdef.part
     return std::string(stage)
         .append("/")
@@ -295,7 +295,7 @@ Result<std::optional<Marker>> read_marker(const std::string& prefix) {
         if (!series_on_stage(marker.folder).empty()) return std::optional(marker);
     }
     return Status(ErrorCode::format, path + " does not say where its steps are staged: look for " +
-                                         name_of(prefix) +
+                                         name_in_folder(prefix) +
                                          ".*.stage on the nodes of the run, or remove it to give them up");
 }
 

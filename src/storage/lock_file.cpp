@@ -38,7 +38,7 @@ std::string own_text() {
 }
 
 /// The file's beginning, without what a terminal would take for more than text.
-std::string text_of(int file) {
+std::string printable_text(int file) {
     std::array<char, 512> bytes{};
     const ssize_t length = ::pread(file, bytes.data(), bytes.size(), 0);
     std::string text(bytes.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
@@ -112,7 +112,7 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
         if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
             return in_the_way("not a regular file");
         const int error = lock(file.get());
-        const std::string text = text_of(file.get());
+        const std::string text = printable_text(file.get());
         const bool is_ours = text.empty() || text.starts_with(magic);
         if (error != 0 && is_without_locks(error)) {
             if (info.st_size == 0) (void)::unlinkat(result.folder_.get(), name, 0);

@@ -14,8 +14,8 @@ namespace hakobi::storage {
 
 namespace {
 
-constexpr std::int64_t page_bytes = 65536;
-using Page = std::array<std::byte, page_bytes>;
+constexpr std::int64_t memory_page_bytes = 65536;
+using Page = std::array<std::byte, memory_page_bytes>;
 
 /// The bytes of one file. A page that was never written reads as zeros.
 struct Contents {
@@ -49,9 +49,10 @@ class MemoryFile final : public File {
         if (data.empty()) return {};
         std::unique_lock lock(contents_->mutex);
         while (!data.empty()) {
-            const std::int64_t begin = offset % page_bytes;
-            const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - begin));
-            std::unique_ptr<Page>& page = contents_->pages[offset / page_bytes];
+            const std::int64_t begin = offset % memory_page_bytes;
+            const std::size_t length =
+                std::min(data.size(), static_cast<std::size_t>(memory_page_bytes - begin));
+            std::unique_ptr<Page>& page = contents_->pages[offset / memory_page_bytes];
             if (!page) page = std::make_unique<Page>();
             std::memcpy(page->data() + begin, data.data(), length);
             data = data.subspan(length);
@@ -73,9 +74,10 @@ class MemoryFile final : public File {
             data = data.first(static_cast<std::size_t>(there));
         const auto total = static_cast<std::int64_t>(data.size());
         while (!data.empty()) {
-            const std::int64_t begin = offset % page_bytes;
-            const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - begin));
-            const auto page = contents_->pages.find(offset / page_bytes);
+            const std::int64_t begin = offset % memory_page_bytes;
+            const std::size_t length =
+                std::min(data.size(), static_cast<std::size_t>(memory_page_bytes - begin));
+            const auto page = contents_->pages.find(offset / memory_page_bytes);
             if (page == contents_->pages.end() || !page->second) {
                 std::memset(data.data(), 0, length);
             } else {
@@ -98,11 +100,12 @@ class MemoryFile final : public File {
         std::unique_lock lock(contents_->mutex);
         if (bytes < contents_->size_bytes) {
             std::erase_if(contents_->pages,
-                          [&](const auto& entry) { return entry.first * page_bytes >= bytes; });
+                          [&](const auto& entry) { return entry.first * memory_page_bytes >= bytes; });
             // What a later growth uncovers must read as zeros.
-            const auto last = contents_->pages.find(bytes / page_bytes);
+            const auto last = contents_->pages.find(bytes / memory_page_bytes);
             if (last != contents_->pages.end() && last->second) {
-                std::fill(last->second->begin() + bytes % page_bytes, last->second->end(), std::byte{0});
+                std::fill(last->second->begin() + bytes % memory_page_bytes, last->second->end(),
+                          std::byte{0});
             }
         }
         contents_->size_bytes = bytes;

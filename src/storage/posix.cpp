@@ -227,7 +227,7 @@ class PosixFile final : public File {
     std::int64_t limit_bytes_;
 };
 
-int open_retrying(const char* path, int flags) {
+int open_file_retrying(const char* path, int flags) {
     int fd;
     do {
         fd = ::open(path, flags | O_CLOEXEC, 0666);
@@ -250,10 +250,10 @@ bool is_named(int fd, const char* path) {
 /// The file that has the name now.
 int open_of_others(const char* path, int flags) {
     constexpr int most_tries = 8;  // each time the file would have been replaced again
-    int fd = open_retrying(path, flags);
+    int fd = open_file_retrying(path, flags);
     for (int i = 0; i < most_tries && fd >= 0 && is_on_nfs(fd) && !is_named(fd, path); ++i) {
         ::close(fd);
-        fd = open_retrying(path, flags);
+        fd = open_file_retrying(path, flags);
     }
     return fd;
 }
@@ -269,7 +269,8 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     const int careful_flags = mode.regular_only ? O_NOFOLLOW | O_NONBLOCK | O_NOCTTY : 0;
     const ErrorCode kind_code = mode.write ? ErrorCode::exists : ErrorCode::format;
     const int flags = access_flags | making_flags | careful_flags;
-    const int fd = mode.is_others ? open_of_others(path.c_str(), flags) : open_retrying(path.c_str(), flags);
+    const int fd =
+        mode.is_others ? open_of_others(path.c_str(), flags) : open_file_retrying(path.c_str(), flags);
     if (fd < 0 && mode.regular_only && (errno == ELOOP || errno == ENXIO)) {
         return Status(kind_code, "cannot open " + name + ": it is a " +
                                      (errno == ELOOP ? "symbolic link" : "FIFO or a socket") +
@@ -282,7 +283,7 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
         if (S_ISDIR(info.st_mode)) return status_of_errno(EISDIR, "cannot open", name);
         return Status(kind_code, "cannot open " + name + ": it is not a regular file");
     }
-    const int direct_fd = mode.direct ? open_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
+    const int direct_fd = mode.direct ? open_file_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
     return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd, mode.is_shared));
 }
 

@@ -45,13 +45,13 @@ std::string_view text_of(const std::vector<std::byte>& value) {
     return {reinterpret_cast<const char*>(value.data()), value.size()};
 }
 
-enum class Kind { none, lustre, cephfs };
+enum class FileSystem { none, lustre, cephfs };
 
 /// Of files on FUSE only CephFS's have its attribute.
-Kind kind_of(const struct statfs& system) {
+FileSystem kind_of(const struct statfs& system) {
     const unsigned long magic = magic_of(system);
-    if (magic == lustre_magic) return Kind::lustre;
-    return magic == cephfs_magic || magic == fuse_magic ? Kind::cephfs : Kind::none;
+    if (magic == lustre_magic) return FileSystem::lustre;
+    return magic == cephfs_magic || magic == fuse_magic ? FileSystem::cephfs : FileSystem::none;
 }
 
 std::string folder_of(const std::string& path) {
@@ -135,7 +135,7 @@ bool is_cephfs(int folder, const struct statfs& system) {
 
 struct Folder {
     Descriptor fd;
-    Kind kind = Kind::none;
+    FileSystem kind = FileSystem::none;
 };
 
 Folder open_folder(const std::string& path) {
@@ -143,7 +143,8 @@ Folder open_folder(const std::string& path) {
     struct statfs system {};
     if (folder.fd.get() < 0 || ::fstatfs(folder.fd.get(), &system) != 0) return folder;
     folder.kind = kind_of(system);
-    if (folder.kind == Kind::cephfs && !is_cephfs(folder.fd.get(), system)) folder.kind = Kind::none;
+    if (folder.kind == FileSystem::cephfs && !is_cephfs(folder.fd.get(), system))
+        folder.kind = FileSystem::none;
     return folder;
 }
 
@@ -172,8 +173,8 @@ int set_on_lustre(int fd, int folder, const LayoutWish& wish) {
     return !servers.empty() && ask(servers) == 0 ? 0 : ask({});
 }
 
-int set_layout(int fd, Kind kind, int folder, const LayoutWish& wish) {
-    if (kind == Kind::lustre) return set_on_lustre(fd, folder, wish);
+int set_layout(int fd, FileSystem kind, int folder, const LayoutWish& wish) {
+    if (kind == FileSystem::lustre) return set_on_lustre(fd, folder, wish);
     const std::string value = ceph::value_of(wish, cephfs_facts(folder).of_folder);
     return ::fsetxattr(fd, ceph::file_attribute, value.data(), value.size(), 0) == 0 ? 0 : errno;
 }
@@ -182,14 +183,14 @@ int set_layout(int fd, Kind kind, int folder, const LayoutWish& wish) {
 
 Layout posix_layout(int fd, const struct statfs& system) {
     switch (kind_of(system)) {
-        case Kind::lustre:
+        case FileSystem::lustre:
             if (const auto value = attribute_of(fd, lustre::attribute)) return lustre::layout_of(*value);
             break;
-        case Kind::cephfs:
+        case FileSystem::cephfs:
             if (const auto value = attribute_of(fd, ceph::file_attribute))
                 return ceph::layout_of(text_of(*value));
             break;
-        case Kind::none:
+        case FileSystem::none:
             break;
     }
     return {};
@@ -197,7 +198,7 @@ Layout posix_layout(int fd, const struct statfs& system) {
 
 Layout posix_layout_at(const std::string& path) {
     struct statfs system {};
-    if (::statfs(path.c_str(), &system) != 0 || kind_of(system) == Kind::none) return {};
+    if (::statfs(path.c_str(), &system) != 0 || kind_of(system) == FileSystem::none) return {};
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     return file.get() >= 0 ? posix_layout(file.get(), system) : Layout();
 }
@@ -205,11 +206,11 @@ Layout posix_layout_at(const std::string& path) {
 LayoutFacts posix_layout_facts(const std::string& path) {
     const Folder folder = open_folder(path);
     switch (folder.kind) {
-        case Kind::lustre:
+        case FileSystem::lustre:
             return lustre_facts(folder.fd.get());
-        case Kind::cephfs:
+        case FileSystem::cephfs:
             return cephfs_facts(folder.fd.get());
-        case Kind::none:
+        case FileSystem::none:
             break;
     }
     return {};
@@ -218,12 +219,12 @@ LayoutFacts posix_layout_facts(const std::string& path) {
 LaidOut make_laid_out_posix(const std::string& path, const LayoutWish& wish) {
     LaidOut made;
     const Folder folder = open_folder(path);
-    if (folder.kind == Kind::none) {
+    if (folder.kind == FileSystem::none) {
         made.refused = {ErrorCode::unsupported, path + ": this storage has no layouts to choose"};
         return made;
     }
     const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC |
-                      (folder.kind == Kind::lustre ? lustre::open_without_layout : 0);
+                      (folder.kind == FileSystem::lustre ? lustre::open_without_layout : 0);
     int fd = -1;
     do {
         fd = ::open(path.c_str(), flags, 0666);

@@ -24,7 +24,7 @@ int rename_new(const char* from, const char* to) {
     return std::rename(from, to) == 0 ? 0 : errno;
 }
 
-std::string folder_of(const std::string& path) {
+std::string parent_folder(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     if (slash == std::string::npos) return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
@@ -49,7 +49,7 @@ Status commit_posix(const std::string& from, const std::string& to, const Commit
         error = errno;
     }
     if (error != 0) return status_of_errno(error, "cannot rename " + from + " to", to);
-    return mode.is_durable ? sync_posix_folder(folder_of(to)) : Status();
+    return mode.is_durable ? sync_posix_folder(parent_folder(to)) : Status();
 }
 
 Status remove_posix(const std::string& path) {

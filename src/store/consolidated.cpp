@@ -12,7 +12,7 @@ namespace hakobi::store {
 namespace {
 
 constexpr std::uint64_t catalogue_magic = 0x31474c54414b48;  // "HKATLG1\0"
-constexpr std::size_t covered_at = 16;
+constexpr std::size_t catalogue_covered_at = 16;
 // A row's columns: forms, files; offsets, lengths, stamps, checksums; and a code for each keyword.
 constexpr std::size_t row_bytes(std::size_t num_keywords) {
     return 2 * 4 + 4 * 8 + 4 * num_keywords;
@@ -130,7 +130,7 @@ std::vector<std::byte> encode_consolidated(const Catalogue& catalogue) {
     packer.put(catalogue.groups.size());
     for (const auto& group : catalogue.groups) pack(*group, packer);
     std::vector<std::byte> bytes = std::move(packer.bytes());
-    const std::uint64_t checksum = checksum_of(std::span(bytes).subspan(covered_at));
+    const std::uint64_t checksum = checksum_of(std::span(bytes).subspan(catalogue_covered_at));
     std::memcpy(bytes.data() + 8, &checksum, sizeof checksum);
     return bytes;
 }
@@ -146,7 +146,7 @@ Status decode_consolidated(std::span<const std::byte> bytes, Catalogue& catalogu
     if (version > format_version || order != byte_order_mark) {
         return {ErrorCode::unsupported, "it is written by a newer version, or for another byte order"};
     }
-    if (checksum_of(bytes.subspan(covered_at)) != checksum) return damaged();
+    if (checksum_of(bytes.subspan(catalogue_covered_at)) != checksum) return damaged();
     const std::size_t num_files = unpacker.get_count();
     for (std::size_t i = 0; i < num_files && unpacker.ok(); ++i) {
         DataFile file;

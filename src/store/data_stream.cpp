@@ -15,7 +15,7 @@ namespace hakobi::store {
 namespace {
 
 // Copied and hashed together: the second finds the bytes in the core's own cache.
-constexpr std::int64_t chunk_bytes = 128 << 10;
+constexpr std::int64_t stream_chunk_bytes = 128 << 10;
 // Buffers are used in parts of so many bytes, the lowest that is free first: while the storage keeps up, few are in turn and
 // stay in the processor's cache (1 GB through 256 MB of fresh memory took twice as long as through 32 MB).
 constexpr std::int64_t part_bytes = 4 << 20;
@@ -101,13 +101,13 @@ Status DataStream::append(std::span<const std::byte> bytes, std::uint64_t& check
         checksum = checksum_of(bytes);
         return write_through(bytes);
     }
-    if (std::ssize(bytes) <= chunk_bytes) {
+    if (std::ssize(bytes) <= stream_chunk_bytes) {
         checksum = checksum_of(bytes);
         return fill(bytes);
     }
     checksum_.reset();
     while (!bytes.empty()) {
-        const auto part = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(chunk_bytes)));
+        const auto part = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(stream_chunk_bytes)));
         checksum_.add(part);
         if (Status status = fill(part); !status.ok()) return status;
         bytes = bytes.subspan(part.size());

@@ -83,7 +83,7 @@ class FolderLog final : public OwnLog {
 };
 
 /// Who made it: "host pid, to target".
-std::string text_of(const Descriptor& gate) {
+std::string maker_of(const Descriptor& gate) {
     std::array<char, 512> text{};
     const ssize_t length = ::pread(gate.get(), text.data(), text.size(), 0);
     return {text.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
@@ -92,7 +92,7 @@ std::string text_of(const Descriptor& gate) {
 /// Takes or tries the lock. True where nobody holds it, and its maker was on this host: another host's lock may not show.
 bool is_dead(const Descriptor& gate, int operation) {
     if (::flock(gate.get(), operation | LOCK_NB) != 0) return false;
-    return text_of(gate).starts_with(host_name() + " ");
+    return maker_of(gate).starts_with(host_name() + " ");
 }
 
 bool is_still(const Descriptor& gate, const std::string& path) {
@@ -117,7 +117,7 @@ class FolderGate final : public HeldGate {
         (void)storage::remove_file(temporary);
         if (is_made) return;
         const Descriptor other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-        if (other.get() >= 0) refuse_closed(store, text_of(other), path_);
+        if (other.get() >= 0) refuse_closed(store, maker_of(other), path_);
         status_of_errno(error, "cannot close the store by", path_).throw_if_error();
     }
     ~FolderGate() override { storage::discard_file(path_); }
@@ -331,7 +331,7 @@ class FolderPlace final : public Place {
         const std::string path = path_of(gate_name);
         const Descriptor gate(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         if (gate.get() < 0 || is_dead(gate, LOCK_SH)) return {};
-        return GateInfo{text_of(gate), path};
+        return GateInfo{maker_of(gate), path};
     }
     bool remove_dead_gates() override {
         const std::string path = path_of(gate_name);

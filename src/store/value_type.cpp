@@ -63,32 +63,32 @@ std::string lowered(std::string_view text) {
     return lower;
 }
 
-Status refused(ValueType type, std::string_view value, std::string_view form) {
+Status refused_value(ValueType type, std::string_view value, std::string_view form) {
     std::string text("'");
     text.append(value).append("' is no ").append(name_of(type)).append(": ").append(form);
     return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-using Date = std::chrono::year_month_day;
+using CalendarDate = std::chrono::year_month_day;
 
-std::string text_of(const Date& date) {
+std::string text_of(const CalendarDate& date) {
     return padded(static_cast<int>(date.year()), 4) + padded(static_cast<unsigned>(date.month()), 2) +
            padded(static_cast<unsigned>(date.day()), 2);
 }
 
-std::optional<Date> parse_date(std::string_view value, ValueSource source) {
+std::optional<CalendarDate> parse_date(std::string_view value, ValueSource source) {
     std::string digits(value);
     if (value.size() == 10 && value[4] == '-' && value[7] == '-') std::erase(digits, '-');
     if (digits.size() == 8 && is_digits(digits)) {
-        const Date date(std::chrono::year(std::stoi(digits.substr(0, 4))),
-                        std::chrono::month(static_cast<unsigned>(std::stoi(digits.substr(4, 2)))),
-                        std::chrono::day(static_cast<unsigned>(std::stoi(digits.substr(6, 2)))));
+        const CalendarDate date(std::chrono::year(std::stoi(digits.substr(0, 4))),
+                                std::chrono::month(static_cast<unsigned>(std::stoi(digits.substr(4, 2)))),
+                                std::chrono::day(static_cast<unsigned>(std::stoi(digits.substr(6, 2)))));
         return date.ok() ? std::optional(date) : std::nullopt;
     }
     const auto relative = parse_number<int>(value);
     if (source == ValueSource::request && relative && *relative <= 0 && *relative > -100'000) {
         const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-        return Date(today + std::chrono::days(*relative));
+        return CalendarDate(today + std::chrono::days(*relative));
     }
     return {};
 }
@@ -112,7 +112,7 @@ Result<std::string> date_part(ValueType type, std::string_view value, ValueSourc
         }
     }
     const auto number = parse_number<int>(value);
-    if (!number || *number < 0) return refused(type, value, "a date YYYYMMDD, or that part of one");
+    if (!number || *number < 0) return refused_value(type, value, "a date YYYYMMDD, or that part of one");
     const int last_month = *number % 100;
     switch (type) {
         case ValueType::year:
@@ -130,7 +130,7 @@ Result<std::string> date_part(ValueType type, std::string_view value, ValueSourc
         default:
             if (*number >= 1 && *number <= 12) return std::to_string(*number);
     }
-    return refused(type, value, "a date YYYYMMDD, or that part of one");
+    return refused_value(type, value, "a date YYYYMMDD, or that part of one");
 }
 
 Result<std::string> canonical_time(std::string_view value) {
@@ -145,7 +145,7 @@ Result<std::string> canonical_time(std::string_view value) {
             if (number / 100 < 24 && number % 100 < 60) return padded(number, 4);
         }
     }
-    return refused(ValueType::time, value, "HHMM, HH or HH:MM");
+    return refused_value(ValueType::time, value, "HHMM, HH or HH:MM");
 }
 
 /// Hours without leading zeros; what is no whole number of hours keeps its unit.
@@ -169,18 +169,19 @@ Result<std::string> canonical_step(std::string_view value) {
     if (first) {
         if (const auto last = canonical_hours(value.substr(dash + 1))) return *first + "-" + *last;
     }
-    return refused(ValueType::step, value, "hours as 24, 90m, or a range 0-24");
+    return refused_value(ValueType::step, value, "hours as 24, 90m, or a range 0-24");
 }
 
 Result<std::string> canonical_param(std::string_view value) {
-    if (value.empty()) return refused(ValueType::param, value, "a number or a short name");
+    if (value.empty()) return refused_value(ValueType::param, value, "a number or a short name");
     const std::size_t dot = value.find('.');
     const auto number = parse_number<long>(value.substr(0, dot));
     if (number && *number >= 0 && dot == std::string_view::npos) return std::to_string(*number);
     if (number && *number >= 0) {
         // "130.128" is parameter 130 of table 128, the default one; others count in thousands.
         const auto table = parse_number<long>(value.substr(dot + 1));
-        if (!table || *table < 0 || *table > 100'000) return refused(ValueType::param, value, "number.table");
+        if (!table || *table < 0 || *table > 100'000)
+            return refused_value(ValueType::param, value, "number.table");
         return std::to_string(*table == 128 || *table == 0 ? *number : *table * 1000 + *number);
     }
     std::string name = lowered(value);
@@ -190,10 +191,10 @@ Result<std::string> canonical_param(std::string_view value) {
 
 Result<std::string> canonical_real(std::string_view value) {
     const auto number = parse_number<double>(value);
-    if (!number || !std::isfinite(*number)) return refused(ValueType::real, value, "a number");
+    if (!number || !std::isfinite(*number)) return refused_value(ValueType::real, value, "a number");
     std::array<char, 64> text{};
     const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), *number + 0.0);
-    if (error != std::errc()) return refused(ValueType::real, value, "a number");
+    if (error != std::errc()) return refused_value(ValueType::real, value, "a number");
     return std::string(text.data(), end);
 }
 
@@ -227,14 +228,14 @@ Result<std::string> canonical(ValueType type, std::string_view value, ValueSourc
             return std::string(value);
         case ValueType::integer: {
             const auto number = parse_number<std::int64_t>(value);
-            if (!number) return refused(type, value, "a whole number");
+            if (!number) return refused_value(type, value, "a whole number");
             return std::to_string(*number);
         }
         case ValueType::real:
             return canonical_real(value);
         case ValueType::date: {
             const auto date = parse_date(value, source);
-            if (!date) return refused(type, value, "YYYYMMDD or YYYY-MM-DD");
+            if (!date) return refused_value(type, value, "YYYYMMDD or YYYY-MM-DD");
             return text_of(*date);
         }
         case ValueType::time:
@@ -244,7 +245,8 @@ Result<std::string> canonical(ValueType type, std::string_view value, ValueSourc
         case ValueType::param:
             return canonical_param(value);
         case ValueType::expver:
-            if (value.empty() || value.size() > 4) return refused(type, value, "one to four characters");
+            if (value.empty() || value.size() > 4)
+                return refused_value(type, value, "one to four characters");
             return std::string(4 - value.size(), '0') + lowered(value);
         case ValueType::grid: {
             std::string grid(value);

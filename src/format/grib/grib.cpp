@@ -11,7 +11,7 @@ namespace {
 using format::grib::Eccodes;
 using format::grib::Handle;
 
-Eccodes& library() {
+Eccodes& reading_library() {
     Result<Eccodes*> loaded = Eccodes::get();
     loaded.status().throw_if_error();
     return *loaded.value();
@@ -27,7 +27,7 @@ grib_handle* open_message(Eccodes& eccodes, std::span<const std::byte> message) 
 template <class Ask>
 auto with_message(std::span<const std::byte> message, const Ask& ask) {
     format::grib::read_message(message).status().throw_if_error();
-    Eccodes& eccodes = library();
+    Eccodes& eccodes = reading_library();
     const std::lock_guard lock(eccodes.mutex);
     const Handle handle(eccodes, open_message(eccodes, message));
     return ask(eccodes, handle);
@@ -97,7 +97,7 @@ std::int64_t v0::grib_length(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::int64_t> v0::reduced_gaussian_rows(int num_latitudes_to_equator) {
-    Eccodes& eccodes = library();
+    Eccodes& eccodes = reading_library();
     const std::lock_guard lock(eccodes.mutex);
     const std::string sample = "reduced_gg_pl_" + std::to_string(num_latitudes_to_equator) + "_grib2";
     const Handle handle(eccodes, eccodes.new_from_samples(nullptr, sample.c_str()));

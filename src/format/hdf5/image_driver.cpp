@@ -36,12 +36,12 @@ herr_t close_image(H5FD_t* file) {
     return 0;
 }
 
-herr_t query_features(const H5FD_t*, unsigned long* flags) {
+herr_t image_features(const H5FD_t*, unsigned long* flags) {
     if (flags != nullptr) *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA;
     return 0;
 }
 
-haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
+haddr_t image_end(const H5FD_t* file, H5FD_mem_t) {
     return file_of<ImageFile>(file).end_of_file;
 }
 
@@ -119,13 +119,13 @@ H5FD_class_t image_class(bool is_placed) {
     driver.fapl_size = sizeof(DriverInfo);
     driver.open = open_image;
     driver.close = close_image;
-    driver.query = is_placed ? query_placed_features : query_features;
+    driver.query = is_placed ? query_placed_features : image_features;
     if (is_placed) {
         driver.alloc = allocate;
         driver.get_eoa = get_placed_end;
         driver.set_eoa = set_placed_end;
     }
-    driver.get_eof = get_end_of_file;
+    driver.get_eof = image_end;
     driver.read = read_image;
     driver.write = write_image;
     driver.truncate = truncate_image;

@@ -67,12 +67,12 @@ herr_t close_file(H5FD_t* file) {
     return 0;
 }
 
-herr_t query_features(const H5FD_t*, unsigned long* flags) {
+herr_t read_features(const H5FD_t*, unsigned long* flags) {
     if (flags != nullptr) *flags = H5FD_FEAT_DATA_SIEVE;
     return 0;
 }
 
-haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) {
+haddr_t read_end(const H5FD_t* file, H5FD_mem_t) {
     return static_cast<haddr_t>(file_of<OpenedFile>(file).blocks->size_bytes);
 }
 
@@ -168,8 +168,8 @@ H5FD_class_t read_class() {
     H5FD_class_t driver = driver_class("hakobi_read", 2);
     driver.open = open_file;
     driver.close = close_file;
-    driver.query = query_features;
-    driver.get_eof = get_end_of_file;
+    driver.query = read_features;
+    driver.get_eof = read_end;
     driver.read = read_file;
     driver.write = refuse_write;
     driver.get_handle = get_blocks;

@@ -19,7 +19,7 @@ namespace {
 
 /// What keeps a file that says `found` from going on with steps like `next`, in words; "" where nothing does. Series look at fields, their grids
 /// and units only: here every attribute counts, since the next metadata say what `next` does.
-std::string difference_in_words(const StepDescription& next, const FoundStep& found) {
+std::string netcdf_difference(const StepDescription& next, const FoundStep& found) {
     Attributes global = next.attributes;
     global["title"] = next.title;
     global["Conventions"] = "CF-1.10";
@@ -54,7 +54,7 @@ std::string difference_in_words(const StepDescription& next, const FoundStep& fo
     return {};
 }
 
-class Growing final : public GrowingHdf5 {
+class GrowingNetcdf final : public GrowingHdf5 {
   public:
     /// Takes over what the file has; `found` is what it says of itself. Throws Hdf5Failure where that is not what steps like `next` would have
     /// made.
@@ -157,11 +157,11 @@ class Growing final : public GrowingHdf5 {
 
 Result<std::unique_ptr<GrowingFile>> resume_file_netcdf4(const std::string& path,
                                                          const StepDescription& next) {
-    return resume_file<Growing>(path, netcdf4_kind, read_netcdf4(path), next, difference_in_words);
+    return resume_file<GrowingNetcdf>(path, netcdf4_kind, read_netcdf4(path), next, netcdf_difference);
 }
 
 std::unique_ptr<GrowingFile> begin_file_netcdf4() {
-    return std::make_unique<Growing>();
+    return std::make_unique<GrowingNetcdf>();
 }
 
 }  // namespace hakobi::format

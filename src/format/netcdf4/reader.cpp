@@ -84,9 +84,9 @@ std::vector<std::string> dimension_names(hid_t dataset, std::size_t num_dims, co
     return names;
 }
 
-class Reader {
+class NetcdfReader {
   public:
-    Reader(hid_t file, Records records) : file_(file), kept_(records) {}
+    NetcdfReader(hid_t file, Records records) : file_(file), kept_(records) {}
 
     FoundStep read() {
         FoundStep step;
@@ -197,7 +197,8 @@ class Reader {
 Result<FoundStep> read_netcdf4(const std::string& path, Records records) {
     if (Status status = check_kind(path); !status.ok()) return status;
     FoundStep step;
-    Status status = with_file(path, netcdf4_kind, [&](hid_t file) { step = Reader(file, records).read(); });
+    Status status =
+        with_file(path, netcdf4_kind, [&](hid_t file) { step = NetcdfReader(file, records).read(); });
     if (!status.ok()) return status;
     return step;
 }

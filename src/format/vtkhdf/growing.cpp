@@ -27,7 +27,7 @@ struct Offsets {
     int num_dims = 1;  ///< 2: the second one is of length 1
 };
 
-class Growing final : public GrowingHdf5 {
+class GrowingVtk final : public GrowingHdf5 {
   public:
     /// Takes over what the file has; `found` is what it says of itself. Throws Hdf5Failure where that is not what steps like `next` would have
     /// made.
@@ -190,7 +190,7 @@ class Growing final : public GrowingHdf5 {
 };
 
 /// What keeps a file that says `found` from going on with steps like `next`, in words; "" where nothing does.
-std::string difference_in_words(const StepDescription& next, const FoundStep& found) {
+std::string vtk_difference(const StepDescription& next, const FoundStep& found) {
     Attributes global = next.attributes;
     global["title"] = next.title;
     global.try_emplace("source", "hakobi " HAKOBI_VERSION);
@@ -221,11 +221,11 @@ std::string difference_in_words(const StepDescription& next, const FoundStep& fo
 
 Result<std::unique_ptr<GrowingFile>> resume_file_vtkhdf(const std::string& path,
                                                         const StepDescription& next) {
-    return resume_file<Growing>(path, "VTKHDF", read_vtkhdf(path), next, difference_in_words);
+    return resume_file<GrowingVtk>(path, "VTKHDF", read_vtkhdf(path), next, vtk_difference);
 }
 
 std::unique_ptr<GrowingFile> begin_file_vtkhdf() {
-    return std::make_unique<Growing>();
+    return std::make_unique<GrowingVtk>();
 }
 
 }  // namespace hakobi::format

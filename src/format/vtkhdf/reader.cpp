@@ -19,9 +19,9 @@ constexpr std::array mesh_names = {number_of_points, number_of_cells,    number_
                                    points_array,     connectivity_array, offsets_array,
                                    types_array};
 
-class Reader {
+class VtkReader {
   public:
-    explicit Reader(hid_t file) : file_(file) {}
+    explicit VtkReader(hid_t file) : file_(file) {}
 
     /// What keeps it from being read as a step; "" when nothing does.
     [[nodiscard]] std::string problem() const {
@@ -151,7 +151,7 @@ Result<FoundStep> read_vtkhdf(const std::string& path) {
     FoundStep step;
     std::string problem;
     Status status = with_file(path, "VTKHDF", [&](hid_t file) {
-        Reader reader(file);
+        VtkReader reader(file);
         problem = reader.problem();
         if (problem.empty()) step = reader.read();
     });

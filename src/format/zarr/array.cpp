@@ -26,7 +26,7 @@ constexpr std::string_view little = "little", big = "big";
 constexpr std::string_view native = std::endian::native == std::endian::little ? little : big;
 constexpr std::string_view why_other = "it is not stored as Hakobi stores fields";
 
-std::int64_t product(std::span<const std::int64_t> factors) {
+std::int64_t product_of(std::span<const std::int64_t> factors) {
     return std::accumulate(factors.begin(), factors.end(), std::int64_t{1}, std::multiplies<>());
 }
 
@@ -162,11 +162,11 @@ Result<filter::Filters> packing_of(const std::string& name, ValueType type, cons
 }  // namespace
 
 std::int64_t Array::num_chunks_in_all() const {
-    return product(num_chunks);
+    return product_of(num_chunks);
 }
 
 std::int64_t Array::chunk_bytes() const {
-    return product(chunk) * bytes_of(type);
+    return product_of(chunk) * bytes_of(type);
 }
 
 bool Array::is_contiguous() const {

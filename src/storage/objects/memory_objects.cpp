@@ -29,19 +29,19 @@ struct MemoryUpload {
     std::string name;
     std::map<int, Bytes> parts;
 };
-struct Contents {
+struct Bucket {
     std::mutex mutex;
     std::map<std::string, MemoryObject> objects;
     std::map<std::string, MemoryUpload> uploads;
     std::int64_t last = 0;  // version or upload that was given out
 };
 
-std::shared_ptr<Contents> contents_of(const std::string& root) {
+std::shared_ptr<Bucket> contents_of(const std::string& root) {
     static std::mutex mutex;
-    static std::map<std::string, std::shared_ptr<Contents>> all;
+    static std::map<std::string, std::shared_ptr<Bucket>> all;
     const std::scoped_lock lock(mutex);
-    std::shared_ptr<Contents>& contents = all[root];
-    if (!contents) contents = std::make_shared<Contents>();
+    std::shared_ptr<Bucket>& contents = all[root];
+    if (!contents) contents = std::make_shared<Bucket>();
     return contents;
 }
 
@@ -226,7 +226,7 @@ class MemoryObjects final : public RangedObjects {
     }
 
     std::string root_;
-    std::shared_ptr<Contents> contents_;
+    std::shared_ptr<Bucket> contents_;
 };
 
 }  // namespace

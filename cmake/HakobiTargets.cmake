@@ -1,8 +1,11 @@
 # Warnings and sanitizers for every target of the project, and the one registration of tests.
 add_library(hakobi_warnings INTERFACE)
 target_compile_options(hakobi_warnings INTERFACE
-    $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers>
+    # In a unity build a name of one file would shadow that of another, and a class of any file but the first be of an included one.
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow$<$<AND:$<BOOL:${HAKOBI_UNITY}>,$<CXX_COMPILER_ID:GNU>>:=local>>
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+    $<$<AND:$<BOOL:${HAKOBI_UNITY}>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>
     $<$<AND:$<BOOL:${HAKOBI_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
 # For programs without our warnings (other people's, or Fortran) the sanitizers alone; tests/sanitizers/options.c says how
 # they are set up.
@@ -26,6 +29,19 @@ endif()
 add_library(hakobi_flags INTERFACE)
 target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
 
+# The library that tests test is built as users build it; their own code need not be fast, but soon compiled.
+set(HAKOBI_TEST_OPTIONS "")
+if(NOT HAKOBI_SANITIZE)
+    set(HAKOBI_TEST_OPTIONS -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+endif()
+
+# hakobi_command_lines(options.cpp …): sources that read a command line by CLI11, which need not be fast, but soon compiled.
+function(hakobi_command_lines)
+    if(NOT HAKOBI_SANITIZE)
+        set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0)
+    endif()
+endfunction()
+
 # hakobi_exports(target map): the library exports what the linker's version script `map` says, and nothing else.
 function(hakobi_exports target map)
     target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map})
@@ -34,13 +50,19 @@ endfunction()
 
 if(HAKOBI_TESTS)
     find_package(GTest REQUIRED)
-    # main of the tests that run under MPI's launcher, and of the others: compiled once.
-    foreach(kind IN ITEMS mpi plain)
+    # main of the tests that run under MPI's launcher, and of the others: compiled once, and so are the headers that all tests have.
+    foreach(kind IN ITEMS plain mpi)
         add_library(hakobi_${kind}_main OBJECT ${PROJECT_SOURCE_DIR}/tests/${kind}_main.cpp)
         target_include_directories(hakobi_${kind}_main PRIVATE ${PROJECT_SOURCE_DIR}/include)
         target_link_libraries(hakobi_${kind}_main PRIVATE hakobi_flags GTest::gtest)
     endforeach()
     target_link_libraries(hakobi_mpi_main PRIVATE MPI::MPI_C)
+    if(HAKOBI_UNITY)
+        # Compiled as the tests are, which are programs.
+        set_target_properties(hakobi_plain_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        target_compile_options(hakobi_plain_main PRIVATE -fPIE ${HAKOBI_TEST_OPTIONS})
+        target_precompile_headers(hakobi_plain_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/precompiled.hpp)
+    endif()
 endif()
 
 # The launcher line for n ranks: oversubscribed, and yielding while it polls where the library can.
@@ -60,9 +82,10 @@ if(HAKOBI_MPI_FLAVOUR STREQUAL openmpi)
     set(HAKOBI_RANKS_CORES 1)
 endif()
 
-# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY] [FAKE_DEVICE])
-# One executable, one CTest entry for each rank count; without RANKS it runs without MPI's launcher. A program with
-# RANKS gets tests/mpi_main.cpp's main, one without gets GoogleTest's.
+# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY] [FAKE_DEVICE] [ALONE])
+# One CTest entry for each rank count; without RANKS it runs without MPI's launcher. Tests of a folder share a program, <folder>_mpi_tests with
+# RANKS (tests/mpi_main.cpp) and <folder>_tests without (tests/plain_main.cpp), of which an entry runs what its files
+# have. A test has a program of its own, of its name, where it is ALONE or has sources other than tests.
 # HEAVY: with MPICH at most 2 ranks (it spins while it waits, and more ranks than cores then take minutes).
 # What `make test` has no time for has the label long, and `make nightly` runs it: of HEAVY tests all rank counts but 1 and 3
 # with Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
@@ -71,27 +94,49 @@ function(hakobi_test name)
     if(NOT HAKOBI_TESTS)
         return()
     endif()
-    cmake_parse_arguments(arg "HEAVY;FAKE_DEVICE" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
+    cmake_parse_arguments(arg "HEAVY;FAKE_DEVICE;ALONE" "TIMEOUT_S" "SOURCES;LIBS;RANKS" ${ARGN})
     if(NOT arg_TIMEOUT_S)
         set(arg_TIMEOUT_S 120)
     endif()
     if(HAKOBI_SANITIZE)
         math(EXPR arg_TIMEOUT_S "${arg_TIMEOUT_S} * 5")
     endif()
-    add_executable(${name} ${arg_SOURCES})
-    target_link_libraries(${name} PRIVATE hakobi_internal hakobi_flags GTest::gtest ${arg_LIBS})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${name} PRIVATE $<IF:$<BOOL:${arg_RANKS}>,hakobi_mpi_main,hakobi_plain_main>)
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    # The library that they test is built as users build it; the tests' own code need not be fast, but soon compiled.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+    set(kind plain)
+    if(arg_RANKS)
+        set(kind mpi)
+    endif()
+    set(others ${arg_SOURCES})
+    list(FILTER others EXCLUDE REGEX "_test[.]cpp$")
+    set(files "")
+    set(program ${name})
+    if(NOT arg_ALONE AND NOT others)
+        list(TRANSFORM arg_SOURCES REPLACE "^.*/" "" OUTPUT_VARIABLE files)
+        list(JOIN files "," files)
+        set(files --files=${files})
+        cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE program)
+        string(REGEX REPLACE "^src/" "" program ${program})
+        string(REPLACE "/" "_" program "${program}_${kind}_tests")
+        string(REPLACE "_plain_" "_" program ${program})
+    endif()
+    if(NOT TARGET ${program})
+        add_executable(${program})
+        target_link_libraries(${program} PRIVATE hakobi_internal hakobi_flags hakobi_${kind}_main GTest::gtest)
+        target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+        set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD OFF)
+        target_compile_options(${program} PRIVATE ${HAKOBI_TEST_OPTIONS})
+        if(HAKOBI_UNITY)
+            target_precompile_headers(${program} REUSE_FROM hakobi_plain_main)
+        endif()
+    endif()
+    target_sources(${program} PRIVATE ${arg_SOURCES})
+    target_link_libraries(${program} PRIVATE ${arg_LIBS})
     set(environment "")
     if(arg_FAKE_DEVICE)
-        add_dependencies(${name} hakobi_fake_drivers)
+        add_dependencies(${program} hakobi_fake_drivers)
         set(environment ENVIRONMENT_MODIFICATION LD_LIBRARY_PATH=path_list_prepend:${CMAKE_BINARY_DIR}/fake_device)
     endif()
     if(NOT arg_RANKS)
-        add_test(NAME ${name} COMMAND ${name} --gtest_shuffle)
+        add_test(NAME ${name} COMMAND ${program} ${files} --gtest_shuffle)
         set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} ${environment})
         return()
     endif()
@@ -114,7 +159,7 @@ function(hakobi_test name)
         if(ranks EQUAL 1)
             set(cores 1)
         endif()
-        add_test(NAME ${name}.${ranks} COMMAND ${line} $<TARGET_FILE:${name}>)
+        add_test(NAME ${name}.${ranks} COMMAND ${line} $<TARGET_FILE:${program}> ${files})
         set_tests_properties(${name}.${ranks} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} PROCESSORS ${cores} ${environment})
         if(ranks IN_LIST long AND NOT arg_RANKS STREQUAL ranks)  # not the only one
             set_tests_properties(${name}.${ranks} PROPERTIES LABELS long)

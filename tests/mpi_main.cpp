@@ -6,12 +6,15 @@
 #include <ctime>
 #include <hakobi/comm.hpp>
 
+#include "chosen_files.hpp"
+
 int main(int argc, char** argv) {
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     ::testing::InitGoogleTest(&argc, argv);
+    const bool chosen = hakobi::testing::choose_files(argc, argv);
     // Rank 0's seed, printed with its results: --gtest_random_seed=N repeats an order.
     int seed = GTEST_FLAG_GET(random_seed);
     if (seed == 0) seed = static_cast<int>(std::time(nullptr) % 99999) + 1;
@@ -33,8 +36,8 @@ int main(int argc, char** argv) {
         delete listeners.Release(listeners.default_result_printer());
         listeners.Append(new OnlyFailures);
     }
-    int failed = RUN_ALL_TESTS();
-    if (::testing::UnitTest::GetInstance()->test_to_run_count() == 0) failed = 1;
+    int failed = chosen ? RUN_ALL_TESTS() : 2;
+    if (chosen && ::testing::UnitTest::GetInstance()->test_to_run_count() == 0) failed = 1;
     int any_failed = 0;
     MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Finalize();

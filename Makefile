@@ -61,7 +61,7 @@ fuzz: setup ## the readers of foreign bytes under a fuzzer, FUZZ_S seconds each 
 	@tools/fuzz --seconds $(or $(FUZZ_S),60)
 
 nightly: lab docs ## sanitizers, the library alone, long sweeps, the documentation site, FUZZ_S seconds of fuzzing a reader (default 600)
-	@for preset in asan tsan bare; do tools/build $$preset; done
+	@for preset in asan tsan bare separate; do tools/build $$preset; done
 	@for preset in asan tsan; do ctest --test-dir build/$$preset $(CTEST_FLAGS) -LE long; done
 	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -L long
 	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m "$(LONG)"

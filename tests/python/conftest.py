@@ -47,6 +47,18 @@ def _left_by_mpi() -> bool:
     return left
 
 
+def signal_actions() -> dict[str, set[str]]:
+    """The signals that this process ignores and catches, also by what a library in it has set. SIGALRM is
+    pytest-timeout's."""
+    actions = {}
+    for line in Path("/proc/self/status").read_text().splitlines():
+        name, _, mask = line.partition(":")
+        if name in ("SigIgn", "SigCgt"):
+            known = (number for number in signal.Signals if int(mask, 16) >> (number - 1) & 1)
+            actions[name] = {number.name for number in known if number != signal.SIGALRM}
+    return actions
+
+
 def forget_launchers() -> None:
     for known in (launch.launcher, launch.mpiexec, launchers.version_text):
         known.cache_clear()
@@ -67,8 +79,10 @@ def _own_surroundings(
     forget_launchers()
     monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
     monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
+    actions = signal_actions()
     yield
     end_started()
+    assert signal_actions() == actions, "this test left another action for a signal: it may end a later test's process"
     assert not _left_by_mpi(), "this test initialised MPI in pytest's own process: launchers of later tests would fail"
 
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from posting import Client, served
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
+SEED = os.environ.get("HAKOBI_SEED")
 
 # A shell starts what it puts in the background with SIGINT ignored, and processes inherit that: tests that send it to
 # one would wait in vain.
@@ -97,6 +99,15 @@ def hakobi(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
         return Result(status, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def fresh_seed(capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> int:
+    """Another one each time, HAKOBI_SEED repeats it. It is on the terminal before its use: that may end the process."""
+    seed = int(SEED or time.time())
+    with capfd.disabled():
+        print(f"\n{request.node.nodeid}: HAKOBI_SEED={seed}", file=sys.stderr, flush=True)
+    return seed
 
 
 @pytest.fixture

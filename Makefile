@@ -45,7 +45,7 @@ programs: ## build only what the command hakobi runs: no tests
 	@tools/build $(HAKOBI_MPI) programs
 
 demo: ## run the tsunami by several output methods, print the table, write the report
-	@tools/setup programs
+	@tools/setup demo
 	@tools/build $(HAKOBI_MPI) demonstration
 	@.venv/bin/hakobi demo
 

@@ -21,6 +21,7 @@ from hakobi_lab import browser as browsers
 from hakobi_lab import object_servers
 from hakobi_lab.testbed.bed import UnavailableError
 from posting import Client, served
+from pytest_rules import pytest_runtest_setup  # noqa: F401, a hook
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
@@ -33,7 +34,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The machine may be busy with other tests: an example's time says nothing here.
 settings.register_profile("hakobi", deadline=None, max_examples=60)
 settings.load_profile("hakobi")
-
 
 #: What a batch system tells a job of its allocation: to tests it is one machine like any other.
 BATCH_SYSTEMS = ("SLURM_", "PBS_", "LSB_", "FLUX_")

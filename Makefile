@@ -52,7 +52,8 @@ demo: ## run the tsunami by several output methods, print the table, write the r
 test: test-cpp test-python ## build, then run every test
 
 test-cpp: build ## the tests that CTest knows
-	@ctest --test-dir $(BUILD) $(CTEST_FLAGS) -LE long
+	@ctest --test-dir $(BUILD) $(CTEST_FLAGS) -LE long $(if $(HAKOBI_SKIPS),--output-junit ctest.xml --test-output-size-passed 1000000000)
+	@$(if $(HAKOBI_SKIPS),tools/skips $(HAKOBI_SKIPS) $(HAKOBI_MPI) $(BUILD)/ctest.xml)
 
 test-python: build ## the tests of the Python package
 	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m "$(NOT_LONG)"

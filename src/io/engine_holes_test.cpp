@@ -138,7 +138,8 @@ TEST_P(Holes, AreFilledByDefault) {
 // A deep pipeline has tens of MB of marks, and a file a step opens it anew: the few that a call uses are all it clears.
 TEST_P(Holes, TouchNoMarksOfBuffersThatHaveNone) {
     // io_uring pins every buffer, a node's staging is cleared as a whole.
-    if (GetParam().hints.contains("hakobi_access") || GetParam().ranks_per_node > 0) GTEST_SKIP();
+    if (GetParam().hints.contains("hakobi_access") || GetParam().ranks_per_node > 0)
+        GTEST_SKIP() << "all of its memory is touched";
     const auto shared_kb = [] {
         std::ifstream status("/proc/self/status");
         for (std::string word; status >> word;) {

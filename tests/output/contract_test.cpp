@@ -126,12 +126,14 @@ TEST_P(EveryWay, WritesTheReferenceBytesFromSeveralNodes) {
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesOfCompressedFields) {
-    if (!format::find_format(GetParam().format).value()->holds_chunks()) GTEST_SKIP();
+    if (!format::find_format(GetParam().format).value()->holds_chunks())
+        GTEST_SKIP() << "the format holds no chunks";
     expect_reference_bytes({.compression = "deflate"}, compressed_fields);
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesOfRoundedFieldsAsynchronously) {
-    if (!format::find_format(GetParam().format).value()->holds_chunks()) GTEST_SKIP();
+    if (!format::find_format(GetParam().format).value()->holds_chunks())
+        GTEST_SKIP() << "the format holds no chunks";
     expect_reference_bytes({.compression = "zstd:3", .significant_bits = 9}, compressed_fields);
 }
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from hakobi_lab import browser as browsers
 from hakobi_lab import object_servers
 from hakobi_lab.testbed.bed import UnavailableError
 from posting import Client, served
+from pytest_rules import pytest_configure, pytest_runtest_setup  # noqa: F401, hooks
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"
+SEED = os.environ.get("HAKOBI_SEED")
 
 # A shell starts what it puts in the background with SIGINT ignored, and processes inherit that: tests that send it to
 # one would wait in vain.
@@ -31,7 +34,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The machine may be busy with other tests: an example's time says nothing here.
 settings.register_profile("hakobi", deadline=None, max_examples=60)
 settings.load_profile("hakobi")
-
 
 #: What a batch system tells a job of its allocation: to tests it is one machine like any other.
 BATCH_SYSTEMS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
@@ -45,6 +47,18 @@ def _left_by_mpi() -> bool:
     if left:
         process.unsetenv(b"PMIX_RANK")
     return left
+
+
+def signal_actions() -> dict[str, set[str]]:
+    """The signals that this process ignores and catches, also by what a library in it has set. SIGALRM is
+    pytest-timeout's."""
+    actions = {}
+    for line in Path("/proc/self/status").read_text().splitlines():
+        name, _, mask = line.partition(":")
+        if name in ("SigIgn", "SigCgt"):
+            known = (number for number in signal.Signals if int(mask, 16) >> (number - 1) & 1)
+            actions[name] = {number.name for number in known if number != signal.SIGALRM}
+    return actions
 
 
 def forget_launchers() -> None:
@@ -67,8 +81,10 @@ def _own_surroundings(
     forget_launchers()
     monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
     monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
+    actions = signal_actions()
     yield
     end_started()
+    assert signal_actions() == actions, "this test left another action for a signal: it may end a later test's process"
     assert not _left_by_mpi(), "this test initialised MPI in pytest's own process: launchers of later tests would fail"
 
 
@@ -83,6 +99,15 @@ def hakobi(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
         return Result(status, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def fresh_seed(capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> int:
+    """Another one each time, HAKOBI_SEED repeats it. It is on the terminal before its use: that may end the process."""
+    seed = int(SEED or time.time())
+    with capfd.disabled():
+        print(f"\n{request.node.nodeid}: HAKOBI_SEED={seed}", file=sys.stderr, flush=True)
+    return seed
 
 
 @pytest.fixture

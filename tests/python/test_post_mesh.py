@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -245,8 +244,8 @@ def area_of(data: bytes) -> float:
     return area(shapes.Shape(*[np.empty(0)] * 3, triangles, np.empty(0)), positions)
 
 
-def test_requests_by_a_fuzzer(client: Client) -> None:
-    report = attack(client.port, client.cookie or "", num_requests=1000, seed=int(time.time()))
+def test_requests_by_a_fuzzer(client: Client, fresh_seed: int) -> None:
+    report = attack(client.port, client.cookie or "", num_requests=1000, seed=fresh_seed)
     assert not report.findings, report.findings[:3]
     assert client.get("/api/series")[0] == 200
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
-import tomllib
+import sys
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def setup(tmp_path: Path, packages: str, *arguments: str, **fakes: str) -> subprocess.CompletedProcess[str]:
+def setup(
+    tmp_path: Path, packages: str, *arguments: str, mpi: str = "openmpi", **fakes: str
+) -> subprocess.CompletedProcess[str]:
     """tools/setup of a copy for a user without root, on a machine that has none of the packages."""
     (tmp_path / "tools").mkdir()
     script = (ROOT / "tools" / "setup").read_text()
@@ -49,7 +53,7 @@ def setup(tmp_path: Path, packages: str, *arguments: str, **fakes: str) -> subpr
         (folder / name).chmod(0o755)
     return subprocess.run(
         [tmp_path / "tools" / "setup", *arguments],
-        env={"PATH": str(folder)},
+        env={"PATH": str(folder), "HAKOBI_MPI": mpi},
         capture_output=True,
         text=True,
         check=False,
@@ -87,16 +91,78 @@ def test_the_programs_need_nothing_of_what_only_tests_need(tmp_path: Path) -> No
     assert (listed.stdout, listed.stderr, listed.returncode) == ("libneeded-dev\n", "", 0)
 
 
-def test_the_lock_of_the_programs_has_what_the_extras_want() -> None:
-    """Whatever `hakobi[plots,post]` asks for stands above the tests' part of requirements.lock."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["measure"], *extras["plots"], *extras["post"]]
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_the_demonstration_needs_one_mpi_library_and_nothing_of_other_programs(tmp_path: Path, mpi: str) -> None:
+    packages = (
+        "libneeded-dev # why\nlibopenmpi-dev\nmpich\n\n# Programs. From here on\nlibmore-dev\n\n# Tests\nncdump-bin\n"
+    )
+    mpi_package = {"openmpi": "libopenmpi-dev", "mpich": "mpich"}[mpi]
+    folders = [tmp_path / "demo", tmp_path / "programs", tmp_path / "all"]
+    for folder in folders:
+        folder.mkdir()
+    listed = [
+        setup(folder, packages, *level, "--list", mpi=mpi).stdout.split()
+        for folder, level in zip(folders, (["demo"], ["programs"], []), strict=True)
+    ]
+    assert listed[0] == ["libneeded-dev", mpi_package]
+    assert sorted(listed[1]) == sorted([*listed[0], "libmore-dev"])
+    assert sorted(listed[2]) == ["libmore-dev", "libneeded-dev", "libopenmpi-dev", "mpich", "ncdump-bin"]
+
+
+PLAN = """case "$*" in
+*--assume-no*)
+    echo 'Need to get 800 kB/163 MB of archives.'
+    echo 'After this operation, 1,645 MB of additional disk space will be used.'
+    exit 1;;
+esac"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "size"), [(PLAN, "1 MB to fetch, 1645 MB unpacked, about 60 s: "), ("", "")], ids=["known", "unknown"]
+)
+def test_one_installation_is_said_with_its_size_before_it_begins(tmp_path: Path, plan: str, size: str) -> None:
+    (tmp_path / ".venv").touch()  # the step after it ends at once
+    apt = f'{plan}\n[ "$1" = -q ] && echo "$@"'
+    done = setup(tmp_path, "libneeded-dev\nlibother-dev\n", id="echo 0", **{"apt-get": apt})
+    packages = "libneeded-dev libother-dev"
+    assert done.stdout.splitlines()[:3] == [
+        "-q update",
+        f"hakobi setup: installing Debian packages: {size}{packages}",
+        f"-q install -y --no-install-recommends {packages}",
+    ]
+
+
+def closure(*names: str) -> set[str]:
+    """What these need, with themselves, as the environment of the tests has it: name, or name[extra,…]."""
+    found: set[str] = set()
+    asked: set[tuple[str, str]] = set()
+    wanted = [Requirement(name) for name in names]
+    while wanted:
+        requirement = wanted.pop()
+        name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+        found.add(name)
+        for extra in ("", *requirement.extras):
+            if (name, extra) in asked:
+                continue
+            asked.add((name, extra))
+            for text in importlib.metadata.requires(requirement.name) or []:
+                needed = Requirement(text)
+                if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                    wanted.append(needed)
+    return found
+
+
+def test_the_lock_of_the_programs_is_what_they_need() -> None:
+    """pip installs it without asking what else its packages need: all that the extras want and the build backend."""
     above, _, below = (ROOT / "requirements.lock").read_text().partition("\n# Tests")
     assert below
-    locked = {line.partition("==")[0].lower() for line in above.splitlines()}
-    names = {re.split(r"[\[>=]", want)[0] for want in wanted} - {"hakobi"}
-    assert names <= locked
+    locked = {line.partition("==")[0].lower().replace("_", "-") for line in above.splitlines() if "==" in line}
+    assert locked == closure("hakobi[measure,plots,post]", "hatchling", "editables") - {"hakobi"}
+
+
+def test_the_lock_is_whole() -> None:
+    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "No broken requirements found.\n")
 
 
 def build(tmp_path: Path, *targets: str) -> list[str]:
@@ -119,6 +185,10 @@ def build(tmp_path: Path, *targets: str) -> list[str]:
 def test_tests_are_configured_when_more_than_the_programs_is_built(tmp_path: Path) -> None:
     """A machine that is to run the demonstration alone need not have what the tests need."""
     assert "-DHAKOBI_TESTS=OFF" in build(tmp_path, "demonstration")[0]
+    assert not any(call.startswith("cmake") for call in build(tmp_path, "demonstration"))
+    again = build(tmp_path, "programs")[0]  # finds what was installed for them meanwhile
+    assert "-DHAKOBI_TESTS=OFF" in again
+    assert "--fresh" not in again
     assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))
     assert "-DHAKOBI_TESTS=ON" in build(tmp_path)[0]
     assert not any(call.startswith("cmake") for call in build(tmp_path))

@@ -33,6 +33,9 @@ NUM_NODES = {"openmpi": 4, "mpich": 2}[FLAVOUR]
 #: Without it, one run of MPICH 4.0 in four never ends (tests/nodes/mpich_finalize.c).
 FINALIZE = ROOT / "build" / FLAVOUR / "tests" / "libmpich_finalize.so"
 
+#: The first test may fetch Slurm's packages.
+pytestmark = pytest.mark.timeout(360)
+
 
 def test_words_that_no_slurm_has_are_refused() -> None:
     with pytest.raises(InputError, match="'nodes=0' is no word of a Slurm"):
@@ -52,24 +55,40 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             assert any(process.name() == "slurmctld" for process in below)
     except UnavailableError as error:
         pytest.skip(str(error))
-    assert psutil.wait_procs(below, timeout=10)[1] == []
+    assert psutil.wait_procs(below, timeout=60)[1] == []
 
 
 def submit(
-    cluster: Cluster, *words: object, timeout_s: float = 100, **variables: str
+    cluster: Cluster, *words: object, timeout_s: float = 300, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """A command on the head, as a user's shell there runs it."""
+    """A command on the head, as a user's shell there runs it. One that takes too long, or whose test does, leaves no
+    job: later tests would wait for its processors."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | NETWORK | {"PATH": path, "HAKOBI_MPI": FLAVOUR} | variables
-    return subprocess.run(
-        cluster.command_line([str(word) for word in words]),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=timeout_s,
-        check=False,
-    )
+
+    def run(words: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            cluster.command_line(words),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=timeout_s,
+            check=False,
+        )
+
+    try:
+        return run([str(word) for word in words], timeout_s)
+    except BaseException:
+        run(["scancel", "--user=root"], 60)
+        assert _holds(lambda: run(["squeue", "--noheader"], 60).stdout == "", 100)
+        raise
+
+
+def test_a_job_that_was_given_up_keeps_no_nodes(cluster: Cluster) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        submit(cluster, "salloc", "-N4", "-n8", "sleep", "1000", timeout_s=2)
+    assert submit(cluster, "salloc", "-N4", "-n8", "true", timeout_s=60).returncode == 0
 
 
 @pytest.mark.programs
@@ -160,7 +179,7 @@ def test_ranks_on_other_nodes_end_with_the_command(cluster: Cluster, tmp_path: P
     assert _holds(lambda: all(has_ended(pid) for pid in found))
 
 
-def _holds(condition: object, timeout_s: float = 30) -> bool:
+def _holds(condition: object, timeout_s: float = 100) -> bool:
     assert callable(condition)
     end = time.monotonic() + timeout_s
     while not condition():
@@ -180,5 +199,5 @@ def test_nothing_is_left_when_its_maker_is_killed(cluster: Cluster) -> None:
         below = psutil.Process(maker.pid).children(recursive=True)
         assert any(process.name() == "slurmctld" for process in below)
         maker.kill()
-    assert psutil.wait_procs(below, timeout=20)[1] == []
+    assert psutil.wait_procs(below, timeout=60)[1] == []
     assert programs.source_tree() == ROOT

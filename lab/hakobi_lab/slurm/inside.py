@@ -18,7 +18,7 @@ from hakobi_lab.testbed.inside import run, say, tail
 
 HEAD, NETWORK = "10.77.0.254", "10.77.0"
 SRV = Path("/srv")
-NODES_S = 40.0
+NODES_S = 100.0
 
 #: No cgroups, no accounting, no limits: nodes without any of their own, and jobs that start as soon as there is room.
 CONFIGURATION = """

@@ -162,9 +162,10 @@ def _start(words: list[str], variables: dict[str, str]) -> None:
     try:
         os.execvpe(words[0], words, os.environ | variables)
     except OSError as error:
+        raise InputError(f"cannot start {words[0]}: {error.strerror}{_how_to_get(words[0], error)}") from error
+    finally:
         for number, handler in ignored.items():
             signal.signal(number, handler)
-        raise InputError(f"cannot start {words[0]}: {error.strerror}{_how_to_get(words[0], error)}") from error
 
 
 def _how_to_get(word: str, error: OSError) -> str:

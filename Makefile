@@ -44,7 +44,7 @@ programs: ## build only what the command hakobi runs: no tests
 	@tools/setup programs
 	@tools/build $(HAKOBI_MPI) programs
 
-demo: ## run the tsunami by several output methods, print the table, write the report
+demo: ## what output costs the tsunami on a slow storage, in 90 s after the build; pictures in out/demo
 	@tools/setup demo
 	@tools/build $(HAKOBI_MPI) demonstration
 	@.venv/bin/hakobi demo

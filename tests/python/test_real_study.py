@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from hakobi import files, launch, programs, records
 from hakobi.errors import InputError
+from hakobi.studies.output_methods import demo
 from running import Result
 
 pytestmark = [pytest.mark.programs, pytest.mark.once]
@@ -37,6 +41,45 @@ def test_every_method_writes_the_same_bytes_and_a_report(hakobi: Command) -> Non
     assert "sea surface height" in report
     assert "data:image/png;base64," in report
     _check_series_opens_by_time(sorted(Path("S").rglob("pipelined-2-1/*_*.nc")))
+
+
+@pytest.mark.timeout(300)
+def test_what_the_demonstration_says_to_type_works_as_it_stands(
+    hakobi: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coarse ocean and few rounds: a figure of it says nothing."""
+    monkeypatch.setattr(demo, "ROUNDS", 2)
+    monkeypatch.setattr(demo, "HOURS_A_RANK", 0.2)
+    monkeypatch.setattr(demo, "STEPS_A_RANK", 1)
+    monkeypatch.setattr(demo, "STUDY_ARGUMENTS", ("--resolution", "30"))
+    monkeypatch.setattr(demo, "WAVE_HOURS", 1.0)
+    monkeypatch.setattr(demo, "WAVE_ARGUMENTS", ("--resolution", "30", "--steps-out", "4", "--gauges", "default"))
+    result = hakobi("demo")
+    assert result.status == 0, result.stderr
+    assert result.stdout.startswith(("root ", "pipelined+hidden "))
+    runs = records.read("out/demo/runs.jsonl")
+    assert {run["method"] for run in runs} == {"none", "root", "pipelined+hidden"}
+    assert {run["output_bytes"] > 0 for run in runs if run["method"] != "none"} == {True}
+    steps = sorted(Path("out/demo").glob("tsunami_*.nc"))
+    assert len(steps) == 4
+    for picture in ("times.png", "wave.png"):
+        assert Path("out/demo", picture).read_bytes().startswith(b"\x89PNG")
+    assert "DART" in Path("out/demo/report.html").read_text()
+    assert not list(Path("/dev/shm").glob(f"hakobi-run-{os.getpid()}-*"))
+    typed = {line.split()[3]: line for line in result.stdout.splitlines() if line.startswith("  ") and "hakobi" in line}
+    assert list(typed) == ["ls", "post", "study", "run"]
+    listed = subprocess.run(shlex.split(typed["ls"]), capture_output=True, text=True, timeout=60, check=True)
+    assert "eta" in listed.stdout
+    with subprocess.Popen(shlex.split(typed["post"]), stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert any("http://" in line for line in server.stdout)
+        finally:
+            server.send_signal(signal.SIGINT)
+    options = ["--methods", "root", "--ranks", "2", "--repetitions", "1"]
+    app = ["--app", str(programs.find("hakobi-tsunami").path), *options, *SMALL]
+    study = [word for word in shlex.split(typed["study"]) if word not in ("--app", "./solver")]
+    subprocess.run([*study, *app], capture_output=True, timeout=100, check=True)
 
 
 def _check_series_opens_by_time(paths: list[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
@@ -208,10 +209,11 @@ def test_a_file_of_something_else_is_told_before_the_first_job(tmp_path: Path) -
         Log(file)
 
 
+@pytest.mark.parametrize(("budget_s", "left"), [(math.inf, "17.0 s"), (100.0, "17.0 s"), (19.0, "16.0 s")])
 def test_short_jobs_are_a_line_now_and_then_in_a_log(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], budget_s: float, left: str
 ) -> None:
-    """Twenty jobs of a second each, by a clock that the test moves."""
+    """Twenty jobs of a second each, by a clock that the test moves. A budget is not waited for."""
     now_s = 0.0
 
     def execute(_job: Job[str]) -> list[Record]:
@@ -221,7 +223,7 @@ def test_short_jobs_are_a_line_now_and_then_in_a_log(
 
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
     monkeypatch.setattr(progress, "_last_line_s", None)
-    Session(in_rounds("ab", 10), str).run(execute)
+    Session(in_rounds("ab", 10), str, budget_s=budget_s).run(execute)
     lines = capfd.readouterr().err.splitlines()
-    assert lines[0] == "run 4 of 20 (17.0 s left): a, round 2 of 10, about 1 s"
-    assert len(lines) == 6
+    assert lines[0] == f"run 4 of 20 ({left} left): a, round 2 of 10, about 1 s"
+    assert len(lines) == (6 if budget_s > 20 else 5)

@@ -195,6 +195,24 @@ def test_tests_are_configured_when_more_than_the_programs_is_built(tmp_path: Pat
     assert not any(call.startswith("cmake") for call in build(tmp_path, "programs"))
 
 
+def test_how_much_is_compiled_and_how_long_it_takes_is_said_before(tmp_path: Path) -> None:
+    build(tmp_path, "demonstration")
+    objects = [f"[{i}/41] Building CXX object src/objects.dir/Unity/unity_{i}_cxx.cxx.o" for i in range(1, 41)]
+    plan = "\\n".join([*objects, "[41/41] Linking CXX shared library lib/libhakobi.so"])
+    (tmp_path / "bin" / "ninja").write_text(f"""#!/bin/sh
+case "$*" in *" -n "*) printf '{plan}\\n' ;; *) echo '[1/41] as ninja says it' ;; esac
+""")
+    (tmp_path / "bin" / "nproc").write_text("#!/bin/sh\necho 2\n")
+    (tmp_path / "bin" / "nproc").chmod(0o755)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    command = [tmp_path / "tools" / "build", "openmpi", "demonstration"]
+    done = subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=True, timeout=60)
+    first, *more = done.stdout.splitlines()
+    assert first == "hakobi build: to compile: 40, about 2 min on 2 cores, less where ccache has them"
+    assert more[-1] == "[1/41] as ninja says it"
+    assert all(line.startswith("hakobi build: ") for line in more[:-1])
+
+
 def test_a_folder_of_another_preset_is_configured_anew(tmp_path: Path) -> None:
     assert not any(call.startswith("cmake") for call in build(tmp_path)[1:])
     made = build(tmp_path, "--preset=dev", "all")

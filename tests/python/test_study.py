@@ -16,8 +16,8 @@ import pytest
 
 from hakobi import records
 from hakobi.statistics import COMPARISON_CONFIDENCE
-from hakobi.studies.output_methods import demo, figures, plan, tables
-from hakobi.studies.output_methods.summary import summarise
+from hakobi.studies.output_methods import demo, figures, tables
+from hakobi.studies.output_methods.summary import Row, summarise
 from running import Result, start
 
 Command = Callable[..., Result]
@@ -79,41 +79,65 @@ def test_no_winner_is_named_inside_the_spread(hakobi: Command, waves: Path, monk
     assert "is fastest" not in result.stdout
 
 
-def test_each_finding_has_every_method_with_its_interval() -> None:
-    times = {"none": 2.0, "root": 3.0, "pipelined+hidden": 2.04, "auto": 2.05}
-    runs: list[dict[str, Any]] = [
+def runs_of(times: dict[str, float], rounds: int = 5, scatter_s: float = 0.01) -> list[dict[str, Any]]:
+    """Records of a study on one storage."""
+    return [
         {
             "app": "tsunami",
             "method": method,
             "ranks": 2,
             "storage": "slow",
             "repetition": i,
-            "time_s": seconds + 0.01 * ((3 * i + number) % 4),
+            "time_s": seconds + scatter_s * ((3 * i + number) % 4),
             "output_bytes": 10**9,
             "cached_bytes": 0,
             "sync": False,
         }
-        for i in range(1, 6)
+        for i in range(1, rounds + 1)
         for number, (method, seconds) in enumerate(times.items())
     ]
-    summary = summarise(runs, ("root", "pipelined+hidden", "auto"))
+
+
+def row_of(runs: list[dict[str, Any]]) -> Row:
+    summary = summarise(runs, tuple(dict.fromkeys(run["method"] for run in runs if run["method"] != "none")))
     assert summary is not None
-    for each in summary.rows[0].figures.values():
+    (row,) = summary.rows
+    return row
+
+
+def test_the_conclusion_has_every_method_with_its_interval() -> None:
+    runs = runs_of({"none": 2.0, "root": 4.0, "parallel": 2.6, "pipelined+hidden": 2.1, "auto": 2.11})
+    row = row_of(runs)
+    for each in row.figures.values():
         assert each.is_zero == each.output_time.interval.contains(0.0)
         assert each.output_time.interval.confidence == COMPARISON_CONFIDENCE
-    text = tables.each_finding(summary.rows[0], "a slow storage")
-    assert text.startswith("On a slow storage, 2 ranks, a run of 2.0"), text
-    assert text.index("root ") < text.index("auto ")
-    fastest = text.rpartition("; ")[2]
-    assert "auto" in fastest
-    assert "pipelined+hidden" in fastest
-    assert fastest.endswith(" are fastest, outside the spread.")
+    text = tables.conclusion(row)
+    parts = text.split("; ")
+    assert parts[0].startswith("root makes the run 2.00 times as long (1.9"), text
+    assert parts[1].startswith("parallel adds 29 % (27 to 32 %)"), text
+    assert text.index("parallel ") < text.index("auto ")
+    fastest = text.rpartition(". ")[2]
+    assert set(fastest.removesuffix(" are fastest, outside the spread.").split(" and ")) == {"auto", "pipelined+hidden"}
     for run in runs:  # a disturbed round: the run without output took longest
         run["time_s"] += 1.5 * (run["method"] == "none" and run["repetition"] == 3)
-    summary = summarise(runs, ("root", "pipelined+hidden", "auto"))
-    assert summary is not None
-    text = tables.each_finding(summary.rows[0], "a slow storage")
-    assert "auto no time that can be told from zero (-" in text
+    assert "auto adds nothing that can be told from zero (-" in tables.conclusion(row_of(runs))
+
+
+def test_the_conclusion_names_nobody_without_a_spread_or_within_it() -> None:
+    assert tables.conclusion(row_of(runs_of({"none": 2.0, "root": 3.0, "auto": 2.2}, rounds=1, scatter_s=0))) == (
+        "root makes the run 1.50 times as long; auto adds 10 %. One round: nothing is known of the spread."
+    )
+    text = tables.conclusion(row_of(runs_of({"none": 2.0, "root": 2.61, "parallel": 2.6})))
+    assert text.endswith(". No difference between them lies outside the spread.")
+
+
+def test_the_times_of_a_run_stand_behind_their_bars() -> None:
+    row = row_of(runs_of({"none": 2.0, "root": 4.0, "pipelined+hidden": 2.1}, scatter_s=0))
+    (axes,) = figures.times_figure(row, "Runs", {"root": "rank 0 writes"}).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["none", "root\nrank 0 writes", "pipelined+hidden"]
+    assert [text.get_text() for text in axes.texts] == ["2.00 s", "4.00 s (2.00 times)", "2.10 s (1.05 times)"]
+    assert axes.get_xlim()[0] == 0
+    assert axes.get_xlim()[1] > 4.1
 
 
 def test_every_storages_times_are_inside_the_figure() -> None:
@@ -425,34 +449,94 @@ def test_the_data_of_a_figure_are_those_of_the_records(hakobi: Command, waves: P
     assert {row["panel"] for row in shares} == {"storage a", "storage b"}
 
 
-def test_a_method_may_run_on_one_storage_only() -> None:
-    storages = {"slow": Path("a"), "fast": Path("b")}
-    study = plan.Plan("waves", ("root", "parallel"), (1,), storages, 2, only_on={"parallel": "slow"})
-    cases = {(run.case.method, run.case.storage) for run in study.runs()}
-    assert cases == {("none", "slow"), ("root", "slow"), ("parallel", "slow"), ("none", "fast"), ("root", "fast")}
-    assert len(study.runs()) == 10
+@pytest.fixture
+def small_demo(waves: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demonstration's path with the pretended application."""
+    library = waves.parent / "lib" / "libhakobi_storage_model.so"
+    library.parent.mkdir()
+    library.write_text("")
+    monkeypatch.setattr(demo, "APP", "waves")
+    monkeypatch.setattr(demo, "STUDY_ARGUMENTS", ())
+    monkeypatch.setattr(demo, "WAVE_ARGUMENTS", ())
+    monkeypatch.setattr("hakobi.measuring.machine.usable_cores", lambda: 2)
 
 
-def test_what_hidden_output_costs_beyond_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 1 s: 0.1 s is that of the threads that store, on two cores half of 0.2; the rest is 2 % and 4 %."""
-    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0, 1})
+@pytest.mark.usefixtures("small_demo")
+def test_the_demonstration_begins_with_what_it_found_and_ends_with_what_to_type(
+    hakobi: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_NOISE_S", "0.001")
+    result = hakobi("demo")
+    assert result.status == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("root makes the run 1.80 times as long (1."), lines[0]
+    assert "; pipelined+hidden adds 20 % (" in lines[0]
+    assert lines[0].endswith("pipelined+hidden is fastest, outside the spread.")
+    assert len(lines) <= 40, "more than a screen"
+    assert "At most 90 s: 12 runs of a waves on 2 ranks" in result.stderr
+    runs = records.read("out/demo/runs.jsonl")
+    assert len(runs) == 12
+    assert {run["storage_model"] for run in runs} == {demo.MODEL.value()}
+    for name in ("report.html", "times.png", "waves_000002.nc"):
+        assert str(Path("out/demo") / name) in result.stdout.replace("waves_*", "waves_000002")
+        assert Path("out/demo", name).exists()
+    typed = [line.strip() for line in lines if line.startswith("  ") and " -m hakobi " in line]
+    assert [line.partition(" -m hakobi ")[2].split()[0] for line in typed] == ["ls", "post", "study", "run"]
+    before = sorted(path.name for path in Path("out/demo").iterdir())
+    assert hakobi("demo").status == 0
+    assert sorted(path.name for path in Path("out/demo").iterdir()) == before
 
-    def record(method: str, repetition: int, time_s: float, cpu_s: float = 0.0) -> dict[str, Any]:
-        place = {"method": method, "storage": "slow", "repetition": repetition, "ranks": 2}
-        waited = {"encode_s": 0.0, "layout_s": 0.005, "values_s": 0.012, "finish_s": 0.005, "gather_s": 0.0}
-        times = {**waited, "hidden_s": 0.4, "cpu_s": cpu_s}
-        return {**place, "time_s": time_s, "output_times": times, "output_bytes": 2 * 10**8}
 
-    text = demo._cost_of_hiding(
-        [
-            *(record("none", i, 1.0) for i in range(3)),
-            record("pipelined+hidden", 0, 1.12, 0.2),
-            record("pipelined+hidden", 1, 1.14, 0.2),
-            record("pipelined+hidden", 7, 9.0, 0.2),  # of a round that has no baseline
-        ]
-    )
-    assert "1.00 s a GB, 0.100 s of a run on 2 cores" in text
-    assert "adds 3.0 % (" in text
-    assert "in its calls for 1.9 % of its time (" in text
-    assert "0.400 s of storing" in text
-    assert demo._cost_of_hiding([record("none", 0, 1.0)]) == "No hidden run ended."
+@pytest.mark.usefixtures("small_demo")
+def test_a_demonstration_inside_the_spread_says_so_and_what_to_do(
+    hakobi: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_NOISE_S", "50")
+    first, second, *_ = hakobi("demo").stdout.splitlines()
+    assert first.endswith("No difference between them lies outside the spread.")
+    assert "too busy" in second
+    assert "doctor" in second
+    monkeypatch.delenv("FAKE_NOISE_S")
+    monkeypatch.setenv("FAKE_FAIL", "root")  # which is not the machine's load, and says so itself
+    result = hakobi("demo")
+    assert result.status == 2
+    assert "gap: root, 2 ranks, slow: no figure: " in result.stderr
+    assert "too busy" not in result.stdout
+    monkeypatch.delenv("FAKE_FAIL")
+    monkeypatch.setattr(demo, "BUDGET_S", 0.0)
+    result = hakobi("demo")
+    assert result.status == 2
+    assert result.stderr.splitlines()[-1].startswith("hakobi demo: not one run with output and one without in 0 s")
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_what_the_machine_lacks_is_said_before_anything_runs(hakobi: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    free_bytes = {"/dev/shm": 64 << 20, "out/demo": 10**12}
+    monkeypatch.setattr("hakobi.conditions.file_system", lambda path: {"free_bytes": free_bytes[str(path)]})
+    monkeypatch.setattr("hakobi.measuring.machine.usable_cores", lambda: 1)
+    monkeypatch.setattr(demo.session, "execute", lambda plan, _json: pytest.fail(str(plan.storages)))
+    with pytest.raises(pytest.fail.Exception, match="out/demo/hakobi-run-"):
+        hakobi("demo")
+    free_bytes["out/demo"] = demo.KEPT_BYTES
+    told = hakobi("demo").stderr.splitlines()
+    assert told[0].startswith("hakobi: warning: /dev/shm has 67.1 MB free, a run writes ")
+    assert told[-1].startswith("hakobi demo: no space in out/demo: ")
+    free_bytes["out/demo"] = 10**12
+    monkeypatch.setattr("hakobi.conditions.machine", lambda: {"memory_available_bytes": 10**8})
+    assert hakobi("demo").stderr.splitlines()[-1].startswith("hakobi demo: too little memory: ")
+
+
+def test_the_command_is_named_as_it_can_be_typed_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / ".venv" / "bin" / "hakobi"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(program)])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert demo._own_command() == ".venv/bin/hakobi"
+    monkeypatch.chdir(program.parent.parent)
+    assert demo._own_command() == "bin/hakobi"
+    monkeypatch.chdir("/")
+    assert demo._own_command() == str(program).lstrip("/")
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert demo._own_command() == "hakobi"

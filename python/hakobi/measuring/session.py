@@ -290,8 +290,8 @@ class Session(Generic[CaseT]):
         job = self._jobs[index]
         if job.round == WARM_UP:
             return f"warming up: {self._words(job.case)}"
-        left_s = self._left_s() if math.isfinite(self._end_s) else self._expected_left_s(index)
-        left = f" ({seconds_text(left_s)} left)" if left_s else ""
+        left_s = min(self._left_s(), self._expected_left_s(index) or math.inf)
+        left = f" ({seconds_text(left_s)} left)" if math.isfinite(left_s) else ""
         number = f"run {self._ended.num_jobs - self._num_left + 1} of {self._ended.num_jobs}{left}"
         return f"{number}: {self._words(job.case)}, round {job.round + 1} of {self._num_rounds}"
 

@@ -1,53 +1,65 @@
-"""The demonstration: one run of the wave for the eye and for the arrival times, then the study on three storages: this
-machine's, a slow one and a fast one; the last two are models laid over files in memory. Its first lines say what was
-found.
+"""The demonstration: what output costs a run on a slow storage where one rank writes, and where it is hidden behind
+the computation; then the wave itself, to look at.
 
+ 1. What the machine lacks is said before anything runs.
+ 2. The study: the tsunami with each method and without output, in interleaved rounds, on a model of one server laid
+    over files in memory. No run is started after BUDGET_S, so that a slow machine ends in time, with fewer rounds.
+ 3. Its conclusion, table and picture.
+ 4. One more run, longer and with fewer bytes a step, whose steps stay; its pictures, and what to type next.
+
+out/demo/times.png              the runs' times
+out/demo/wave.png               the wave
 out/demo/report.html            everything on one page
-out/demo/wave.gif, wave.png     the wave
-out/demo/tsunami_000000.nc …    its steps, as the run left them
+out/demo/tsunami_000000.nc …    the wave's steps, as the run left them
 out/demo/runs.jsonl             one record a run of the study
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakobi import conditions, files, launch, progress, records, statistics, table
-from hakobi.errors import RunError
+from hakobi import conditions, drop_in, files, launch, plots, progress, records
+from hakobi.errors import InputError, RunError, StorageError
+from hakobi.measuring import machine
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods import session
-from hakobi.studies.output_methods.gauges import arrival_table, gauges_of
-from hakobi.studies.output_methods.plan import BASELINE, HIDDEN, Plan
-from hakobi.studies.output_methods.tables import each_finding
-from hakobi.words import seconds_text
+from hakobi.studies.output_methods.gauges import gauges_of
+from hakobi.studies.output_methods.plan import HIDDEN, Plan
+from hakobi.studies.output_methods.result import Study
+from hakobi.studies.output_methods.summary import Row
+from hakobi.studies.output_methods.tables import conclusion
+from hakobi.words import bytes_text, count_text
 
 if TYPE_CHECKING:
     from hakobi.studies.output_methods.wave import Wave
 
 APP = "tsunami"
-#: The run for the eye: long enough for the wave to reach the farthest gauge.
-WAVE_ARGUMENTS = ("--hours", "9", "--resolution", "10", "--output-interval", "15", "--gauges", "default")
-#: The study's runs: three seconds each, so that a few milliseconds a step are told from noise. The ten steps occupy the
-#: slow storage for a seventh of that time; the run goes on after the last, which could not be hidden at its end.
-STUDY_ARGUMENTS = ("--hours", "5.25", "--resolution", "10", "--output-interval", "30", "--precision", "single")
-#: What many programs do today, MPI's own collective output, hidden output, and the default.
-STUDY_METHODS = ("root", "parallel", "pipelined" + HIDDEN, "auto")
-#: Where the difference is the finding. Open MPI's default takes as long as the run itself on the models; hidden output
-#: is what `auto` takes wherever it pays.
-ONLY_ON = {"parallel": "slow", "pipelined" + HIDDEN: "slow"}
-#: Storage -> what is laid over it: 1 Gbit/s to one server, and four servers of 500 MB/s each.
-MODELS = {
-    "slow": StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4),
-    "fast": StorageModel(servers=4, bandwidth_mb_s=500, latency_s=1e-4),
-}
-REPETITIONS = 5
-MAX_FRAMES = 41
+#: The study's one storage: 1 Gbit/s to one server.
+STORAGE = "slow"
+MODEL = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
+#: What many programs do today, and the best that there is. The MPI library's own collective write (`parallel`) would
+#: not fit into the time: Open MPI's takes several times as long as the server needs for the bytes.
+METHODS = ("root", "pipelined" + HIDDEN)
+ROUNDS = 4
+#: Each rank's share of a run of the study. Two ranks compute for three seconds; their output occupies the storage for
+#: three quarters of that. Many steps: only the last one of a run cannot be hidden.
+HOURS_A_RANK, STEPS_A_RANK = 2.625, 15
+STUDY_ARGUMENTS = ("--resolution", "10")
+#: The run to look at: long enough for the wave to reach the farthest gauge.
+WAVE_HOURS = 9.0
+WAVE_ARGUMENTS = ("--resolution", "10", "--output-interval", "15", "--precision", "single", "--gauges", "default")
+#: Seconds after which no run of the study is started; what comes after it takes 15.
+BUDGET_S = 72.0
+MEMORY = Path("/dev/shm")
+#: What a run of the study writes (removed before the next one), what stays in the folder, and the memory of two ranks.
+RUN_BYTES, KEPT_BYTES, RANKS_BYTES = 300_000_000, 180_000_000, 500_000_000
+MAX_FRAMES = 37
 
 
 def demo(folder: Path) -> int:
@@ -55,129 +67,128 @@ def demo(folder: Path) -> int:
     it before the study."""
     program = session.find_app(APP)
     files.prepare_folder(folder)
-    json = folder / "runs.jsonl"
     _remove_old(folder)
-    record = _run_wave(program, folder)
-    gauges = gauges_of([record])
-    with files.own_folder(_memory(folder)) as modelled:
-        storages = {**{name: Path(modelled) / name for name in MODELS}, "here": folder}
-        plan = Plan(
-            app=APP,
-            methods=STUDY_METHODS,
-            ranks=(_ranks(),),
-            storages=storages,
-            repetitions=REPETITIONS,
-            arguments=STUDY_ARGUMENTS,
-            timeout_s=300,
-            models=MODELS,
-            only_on=ONLY_ON,
-        )
-        progress.say(
-            f"Comparing {len(STUDY_METHODS)} ways to write on {len(storages)} storages, {REPETITIONS} rounds …"
-        )
-        result = session.execute(plan, json)
-    if result.summary is not None:
-        for row in sorted(result.summary.rows, key=lambda row: [*MODELS, "here"].index(row.storage)):
-            sys.stdout.write(f"{each_finding(row, _description(row.storage, folder))}\n")
-        sys.stdout.write(f"{_cost_of_hiding(result.outcome.records)}\n\n")
+    place = _place(folder, program)
+    ranks = _ranks()
+    _check_machine(folder, place)
+    progress.say(
+        f"At most 90 s: {count_text(ROUNDS * (1 + len(METHODS)), 'run')} of a {APP} on {count_text(ranks, 'rank')}, "
+        f"then one to look at. Each writes up to {bytes_text(RUN_BYTES)} into {place}, removed at once; "
+        f"{bytes_text(KEPT_BYTES)} stay in {folder}."
+    )
+    with files.own_folder(place) as modelled:
+        result = session.execute(_plan(ranks, Path(modelled)), folder / "runs.jsonl")
+    if result.summary is None:
+        result.outcome.end.check()
+        raise RunError(f"not one run with output and one without in {BUDGET_S:g} s: {_busy()}")
+    (row,) = result.summary.rows
+    sys.stdout.write(f"{conclusion(row)}\n{_advice(result, row)}\n")
     session.show(result, "hakobi demo")
-    if gauges:
-        sys.stdout.write("\n")
-        table.show(arrival_table(gauges))
-    if result.summary is not None:
-        from hakobi.studies.output_methods import pages
-
-        wave = _read_wave(folder)
-        report = folder / "report.html"
-        pages.write_report(report, result, wave, gauges)
-        sys.stdout.write(f"\nreport:   {report}\n")
-        if wave is not None:
-            sys.stdout.write(f"pictures: {', '.join(str(path) for path in _write_pictures(folder, wave))}\n")
-        sys.stdout.write(f"fields:   {folder}/{APP}_*.nc   records: {json}\n")
+    sys.stdout.flush()
+    if result.outcome.end.is_interrupted:
+        return result.exit_status()
+    record = _run_wave(program, folder, expected_s=WAVE_HOURS / (HOURS_A_RANK * ranks) * row.baseline.median)
+    with progress.phase("drawing the pictures", 5):
+        _write_pages(folder, result, row, record)
+    sys.stdout.write(f"\n{_next_steps(folder)}")
     return result.exit_status()
+
+
+def _plan(ranks: int, modelled: Path) -> Plan:
+    extent = ("--hours", f"{HOURS_A_RANK * ranks:g}", "--steps-out", str(STEPS_A_RANK * ranks))
+    return Plan(
+        app=APP,
+        methods=METHODS,
+        ranks=(ranks,),
+        storages={STORAGE: modelled},
+        repetitions=ROUNDS,
+        arguments=(*STUDY_ARGUMENTS, *extent),
+        timeout_s=300,
+        models={STORAGE: MODEL},
+        budget_s=BUDGET_S,
+    )
 
 
 def _ranks() -> int:
     """As many as there are cores, at most 2: more would compete for them."""
-    return min(2, len(os.sched_getaffinity(0)))
+    return min(2, machine.usable_cores())
 
 
-def _memory(folder: Path) -> Path:
-    """Where the modelled storages' files lie: in memory, so that the model alone says how fast they are."""
-    memory = Path("/dev/shm")
-    return memory if memory.is_dir() and os.access(memory, os.W_OK) else folder
+def _place(folder: Path, program: Program) -> Path:
+    """Where the modelled storage's files lie: in memory, so that the model alone says how fast they are. Where memory
+    has no room for them, or the ranks may be on several nodes, in `folder`."""
+    memory = MEMORY
+    if launch.reaches_other_nodes(program.flavour):
+        why = f"the ranks may be on nodes that do not share {memory}"
+    elif memory.is_dir() and os.access(memory, os.W_OK):
+        free_bytes = conditions.file_system(memory)["free_bytes"]
+        if free_bytes >= RUN_BYTES:
+            return memory
+        why = f"{memory} has {bytes_text(free_bytes)} free, a run writes {bytes_text(RUN_BYTES)}"
+    else:
+        why = f"{memory} is not there"
+    progress.say(f"hakobi: warning: {why}: files go to {folder}, whose own time is then in the figures")
+    return folder
 
 
-def _description(storage: str, folder: Path) -> str:
-    if storage not in MODELS:
-        return f"this machine's storage ({conditions.file_system(folder).get('type', 'unknown type')})"
-    model = MODELS[storage]
-    speed = f"{model.servers} x {model.bandwidth_mb_s:g} MB/s"
-    return f"a {storage} storage ({speed}, modelled)"
+def _check_machine(folder: Path, place: Path) -> None:
+    """Says what of the machine falsifies the figures, its load aside, which the study says. Raises StorageError and
+    InputError where there is no room."""
+    needed_bytes = KEPT_BYTES + (RUN_BYTES if place == folder else 0)
+    free_bytes = conditions.file_system(folder)["free_bytes"]
+    if free_bytes < needed_bytes:
+        raise StorageError(
+            f"no space in {folder}: {bytes_text(needed_bytes)} are needed, {bytes_text(free_bytes)} free; "
+            "name another folder by --folder"
+        )
+    needed_bytes = RANKS_BYTES + (RUN_BYTES if place != folder else 0)
+    free_bytes = conditions.machine()["memory_available_bytes"]
+    if free_bytes < needed_bytes:
+        raise InputError(
+            f"too little memory: {bytes_text(needed_bytes)} are needed, {bytes_text(free_bytes)} available"
+        )
+    if machine.usable_cores() == 1:
+        progress.say("hakobi: warning: one core: one rank, which shares it with what stores its hidden output")
+    for fact in machine.processor():
+        if fact.topic == "CPU quota" and fact.verdict == "trap":
+            progress.say(f"hakobi: warning: {fact.topic}: {fact.finding}: {fact.why}")
 
 
-def _cost_of_hiding(results: list[Record]) -> str:
-    """What hiding cannot hide: the processor time of the threads that store, where the ranks leave them no core, from
-    the hidden runs' own records; and what is left of the difference to the runs without output of the same rounds.
-    That difference has the noise of two runs in it: beside it stands how long the ranks were in the output's calls."""
-    none = {(record["storage"], record["repetition"]): record for record in results if record["method"] == BASELINE}
-    hidden = [record for record in results if record["method"].endswith(HIDDEN)]
-    pairs = [(record, none[key]) for record in hidden if (key := (record["storage"], record["repetition"])) in none]
-    if not pairs:
-        return "No hidden run ended."
-    cores = len(os.sched_getaffinity(0))
-    storing_s = [record["output_times"]["cpu_s"] / cores if record["ranks"] >= cores else 0.0 for record, _ in pairs]
-    rest = [
-        (record["time_s"] - baseline["time_s"] - own_s) / baseline["time_s"]
-        for (record, baseline), own_s in zip(pairs, storing_s, strict=True)
-    ]
-    summary = statistics.summarise(rest, statistics.COMPARISON_CONFIDENCE)
-    low, high = (f"{100 * share:.1f}" for share in (summary.interval.low, summary.interval.high))
-    per_gb = statistics.summarise(
-        [1e9 * record["output_times"]["cpu_s"] / record["output_bytes"] for record, _ in pairs]
-    )
-    waited = statistics.summarise([_waited_s(record) / record["time_s"] for record, _ in pairs])
-    hid = statistics.summarise([record["output_times"]["hidden_s"] for record, _ in pairs])
-    return (
-        f"Hidden output: a run is in its calls for {100 * waited.median:.1f} % of its time "
-        f"({100 * waited.interval.low:.1f} to {100 * waited.interval.high:.1f}); {seconds_text(hid.median)} of storing "
-        "pass beside the computation. "
-        f"Beyond the processor time of storing it ({per_gb.median:.2f} s a GB, "
-        f"{seconds_text(statistics.summarise(storing_s).median)} of a run on {cores} cores) it adds "
-        f"{100 * summary.median:.1f} % ({low} to {high}) to the run without output."
-    )
+def _advice(result: Study, row: Row) -> str:
+    """What to do where the machine had no time for a conclusion; "" else: a failed run says so itself."""
+    end = result.outcome.end
+    dearest = max(row.figures.values(), key=lambda figures: figures.time.median)
+    if end.gaps or end.failure or end.is_interrupted:
+        return ""
+    if not end.is_out_of_time and dearest.case.method not in row.fastest and not dearest.is_zero:
+        return ""
+    rounds = f"{row.baseline.count} of {count_text(ROUNDS, 'round')}"
+    return f"{rounds} in {BUDGET_S:g} s: {_busy()}.\n"
 
 
-def _waited_s(record: Record) -> float:
-    """How long the slowest ranks were in the output's calls."""
-    return float(
-        sum(record["output_times"][f"{phase}_s"] for phase in ("encode", "layout", "values", "finish", "gather"))
-    )
+def _busy() -> str:
+    return f"the machine was too slow or too busy: end what else runs ('{_own_command()} doctor' shows it) and repeat"
 
 
 def _remove_old(folder: Path) -> None:
     """Removes what an earlier demonstration left, and nothing else."""
-    for pattern in (f"{APP}_*.nc", f"{APP}.series*.nc", "runs.jsonl", "wave.gif", "wave.png", "report.html"):
+    for pattern in (f"{APP}_*.nc", f"{APP}.series*.nc", "runs.jsonl", "wave.*", "times.png", "report.html"):
         for path in folder.glob(pattern):
             path.unlink()
 
 
-def _run_wave(program: Program, folder: Path) -> Record:
-    """The run for the eye, on as many ranks as there are cores, at most 2."""
-    ranks = _ranks()
-    progress.say(f"The tsunami of 11 March 2011 crosses the North Pacific on {ranks} rank{'s' * (ranks > 1)} …")
-    begin = time.perf_counter()
+def _run_wave(program: Program, folder: Path, expected_s: float) -> Record:
+    """The run to look at, on as many ranks as there are cores, at most 2."""
     json = folder / "wave.jsonl"
-    json.unlink(missing_ok=True)
-    arguments = ["--method", "pipelined", "--output", str(folder / APP), "--json", str(json), *WAVE_ARGUMENTS]
-    with progress.phase("computing"):
-        finished = launch.run(program, arguments, ranks, timeout_s=600)
+    extent = ["--hours", f"{WAVE_HOURS:g}"]
+    arguments = ["--method", "pipelined", "--output", str(folder / APP), "--json", str(json), *extent, *WAVE_ARGUMENTS]
+    with progress.phase("the wave crosses the North Pacific, to be looked at", expected_s):
+        finished = launch.run(program, arguments, _ranks(), timeout_s=600)
     launch.check(finished, APP)
     told = records.read(json) if json.exists() else []
     json.unlink(missing_ok=True)
     if len(told) != 1:
         raise RunError(f"{APP} ended without its record")
-    progress.say(f"… {time.perf_counter() - begin:.1f} s")
     return told[0]
 
 
@@ -187,11 +198,43 @@ def _read_wave(folder: Path) -> Wave | None:
     return read_wave(sorted(folder.glob(f"{APP}_*.nc")), MAX_FRAMES)
 
 
-def _write_pictures(folder: Path, wave: Wave) -> list[Path]:
-    from hakobi import plots
-    from hakobi.studies.output_methods import pictures
+def _write_pages(folder: Path, result: Study, row: Row, record: Record) -> None:
+    from hakobi.studies.output_methods import figures, pages, pictures
 
-    animation, picture = folder / "wave.gif", folder / "wave.png"
-    animation.write_bytes(pictures.animation_gif(wave))
-    picture.write_bytes(plots.to_png(pictures.series_figure(wave)))
-    return [animation, picture]
+    title = f"A run on {count_text(row.ranks, 'rank')}, storage: one server of {MODEL.bandwidth_mb_s:g} MB/s (model)"
+    (folder / "times.png").write_bytes(plots.to_png(figures.times_figure(row, title, pages.SHORT)))
+    wave = _read_wave(folder)
+    if wave is not None:
+        (folder / "wave.png").write_bytes(plots.to_png(pictures.series_figure(wave)))
+    pages.write_report(folder / "report.html", result, wave, gauges_of([record]))
+
+
+def _own_command() -> str:
+    """How the user calls this command from here."""
+    path = Path(sys.argv[0])
+    if path.name != "hakobi":
+        return f"{sys.executable} -m hakobi"
+    found = shutil.which("hakobi")
+    if found and path.exists() and Path(found).samefile(path):
+        return "hakobi"
+    path = path.absolute()
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _next_steps(folder: Path) -> str:
+    """Where the files are, and what to type next."""
+    command, prefix = _own_command(), folder / APP
+    built = "" if any(drop_in.library_folders()) else "   (after: make programs)"
+    kept = bytes_text(sum(path.stat().st_size for path in files.files_below(folder)))
+    pictures = ", ".join(str(folder / name) for name in ("times.png", "wave.png") if (folder / name).exists())
+    return f"""report    {folder / "report.html"}
+pictures  {pictures}
+steps     {prefix}_*.nc   ({kept} in {folder} in all)
+
+The wave's steps, and the wave in a browser (Ctrl-C ends it):
+  {command} ls {prefix}
+  {command} post {prefix}
+A program of your own: what output costs it (docs/own-study.md), and its MPI-IO by Hakobi, unchanged:
+  {command} study output-methods --app ./solver
+  {command} run -- mpirun -n 2 ./solver{built}
+"""

@@ -1,20 +1,50 @@
-"""The study's plots: time over ranks, and output's share of the run."""
+"""The study's plots: time of a run, time over ranks, and output's share of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hakobi import plots
 from hakobi.statistics import Summary
 from hakobi.studies.output_methods.plan import BASELINE, Case
 from hakobi.studies.output_methods.summary import Row, StudySummary
+from hakobi.words import count_text, seconds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from hakobi.studies.output_methods.result import Study
+
+
+def times_figure(row: Row, title: str, words: Mapping[str, str]) -> Figure:
+    """Time of a run by each method, a bar each: grey as far as the run without output takes, then the method's colour.
+    Whiskers: quartiles. Behind each its median, and how many times as long the run is. `words`: of a method."""
+    figure, (axes,) = plots.new_figure(9.2, 1.2 + 0.6 * (1 + len(row.figures)))
+    methods = list(row.figures)
+    styles = plots.series_style(methods)
+    times = [row.baseline, *(row.figures[method].time for method in methods)]
+    colours = [plots.BASELINE_COLOUR, *(styles[method][0] for method in methods)]
+    base_s = row.baseline.median
+    for place, (time, colour) in enumerate(zip(times, colours, strict=True)):
+        axes.barh(place, min(time.median, base_s), 0.68, color="#b8c0c8")
+        axes.barh(place, max(time.median - base_s, 0.0), 0.68, left=base_s, color=colour)
+        reach = [[time.median - time.quartile_low], [time.quartile_high - time.median]]
+        axes.errorbar(time.median, place, xerr=reach, color=plots.TEXT_COLOUR, elinewidth=1.2, capsize=3)
+        ratio = f" ({time.median / base_s:.2f} times)" if place else ""
+        where = (time.quartile_high, place)
+        text = f"{seconds_text(time.median)}{ratio}"
+        axes.annotate(text, where, (7, 0), textcoords="offset points", va="center")
+    axes.axvline(base_s, color=plots.BASELINE_COLOUR, linestyle=(0, (4, 3)), linewidth=1.2)
+    axes.set_xlim(0, 1.27 * max(time.quartile_high for time in times))
+    labels = [f"{name}\n{words[name]}" if name in words else name for name in (BASELINE, *methods)]
+    axes.set_yticks(range(len(times)), labels)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(f"seconds of a run: median of {count_text(row.baseline.count, 'round')}, whiskers: quartiles")
+    axes.set_title(title)
+    return figure
 
 
 def scaling_figure(summary: StudySummary) -> Figure:

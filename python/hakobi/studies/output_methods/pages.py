@@ -23,6 +23,18 @@ _METHODS = {
     "own+drop-in": "The program's own writer, its collective MPI-IO through Hakobi's engine.",
     "pipelined+hidden": "The same engine; a step drains while the next is computed: only the last is waited for.",
 }
+#: The same in a few words, for the axis of a figure.
+SHORT = {
+    "none": "no output",
+    "per-process": "a file a rank, then gathered",
+    "root": "rank 0 writes",
+    "parallel": "MPI's collective write",
+    "pipelined": "Hakobi's engine",
+    "writers": "every n-th rank writes",
+    "own": "the program itself",
+    "own+drop-in": "the program, through Hakobi",
+    "pipelined+hidden": "Hakobi, while computing",
+}
 
 
 def write_report(
@@ -45,6 +57,14 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
     report.bullets([tables.finding(row) for row in summary.rows])
     report.bullets([tables.verdict(row, is_named=is_named) for row in summary.rows])
     report.bullets(tables.cache_notes(summary, study.conditions))
+    if len(summary.rows) == 1:
+        report.figure(
+            figures.times_figure(summary.rows[0], "Time of a run", SHORT),
+            "Time of a run by each method; grey: as long as the run without output takes.",
+            "Bar chart. " + _scaling_words(summary),
+            name="time-of-a-run",
+            data=figures.time_data(study, summary),
+        )
     if len({row.ranks for row in summary.rows}) > 1:
         report.figure(
             figures.scaling_figure(summary),

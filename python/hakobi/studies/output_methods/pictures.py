@@ -81,6 +81,7 @@ def series_figure(wave: Wave) -> Figure:
     for axes in every_axes[len(chosen) :]:
         axes.set_visible(False)
     _colour_bar(figure, every_axes, images[0], wave, shrink=0.6)
+    figure.suptitle(f"{wave.name.capitalize()} after {wave.origin}", fontsize=11, fontweight="bold")
     return figure
 
 

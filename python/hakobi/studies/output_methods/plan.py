@@ -65,7 +65,6 @@ class Plan:
     keep: bool = False
     program: Path | None = None  #: the application's file; None: hakobi-APP
     models: dict[str, StorageModel] = field(default_factory=dict)  #: storage -> what is laid over its files
-    only_on: dict[str, str] = field(default_factory=dict)  #: method -> the one storage that it runs on
     testbeds: dict[str, Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
     budget_s: float = math.inf  #: after which no run is started
 
@@ -77,7 +76,7 @@ class Plan:
             groups = [(ranks, storage) for ranks in self.ranks for storage in self.storages]
             chance.shuffle(groups)
             for ranks, storage in groups:
-                methods = [BASELINE, *(name for name in self.methods if self.only_on.get(name, storage) == storage)]
+                methods = [BASELINE, *self.methods]
                 chance.shuffle(methods)
                 result += [Job(Case(method, ranks, storage), number) for method in methods]
         return result

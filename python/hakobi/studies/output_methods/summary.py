@@ -17,12 +17,14 @@ from hakobi.words import percent_text
 
 @dataclass(frozen=True)
 class Figures:
-    """One method at one rank count on one storage. `is_zero`: its output time cannot be told from none."""
+    """One method at one rank count on one storage. `share`: output time as a part of the run's; `added`: as a part of
+    the same run's without output. `is_zero`: it cannot be told from none."""
 
     case: Case
     time: Summary
     output_time: Summary
     share: Summary
+    added: Summary
     is_zero: bool
 
     def share_text(self) -> str:
@@ -125,11 +127,13 @@ def _figures(case: Case, times: list[float], baseline: list[float]) -> Figures:
     outputs = [time - none for time, none in zip(times, baseline, strict=True)]
     confidence = statistics.COMPARISON_CONFIDENCE  # the verdict's: an interval that excludes zero is told from zero
     shares = [output / time for output, time in zip(outputs, times, strict=True)]
+    added = [output / none for output, none in zip(outputs, baseline, strict=True)]
     return Figures(
         case=case,
         time=statistics.summarise(times),
         output_time=statistics.summarise(outputs, confidence),
         share=statistics.summarise(shares, confidence),
+        added=statistics.summarise(added, confidence),
         is_zero=not statistics.compare_interleaved(times, baseline).differs,
     )
 

@@ -10,7 +10,7 @@ from hakobi.measuring.session import End, Gap
 from hakobi.studies.output_methods.plan import Case
 from hakobi.studies.output_methods.summary import Figures, Row, StudySummary
 from hakobi.table import Table
-from hakobi.words import bytes_text, count_text, list_text, percent_text, seconds_text
+from hakobi.words import bytes_text, count_text, list_text, percent_text
 
 _NO_RDMA = (
     "A testbed has no RDMA: for SMB Direct or NFS over RDMA mount a real server (-o rdma) on real nodes and name that "
@@ -105,26 +105,30 @@ def finding(row: Row, storage: str = "") -> str:
     return f"{text}; {list_text(row.fastest)} cannot be told apart, the others take longer, outside the spread"
 
 
-def each_finding(row: Row, storage: str) -> str:
-    """One line for who reads no table: what output by each method adds to the run, the dearest first, with the interval
-    of the median, and which are the fastest. What cannot be told from zero gets no figure: it may be negative."""
+def conclusion(row: Row) -> str:
+    """One line for who reads no table: what output by each method does to the run, the dearest first, with the interval
+    of the median; and whether the methods differ outside the spread."""
     order = sorted(row.figures.values(), key=lambda figures: -figures.time.median)
-    parts = []
-    for figures in order:
-        low, high = (percent_text(share) for share in (figures.share.interval.low, figures.share.interval.high))
-        if figures.is_zero:
-            least, most = figures.output_time.interval.low, figures.output_time.interval.high
-            parts.append(f"{figures.case.method} no time that can be told from zero ({least:.2f} to {most:.2f} s)")
-            continue
-        output = seconds_text(figures.output_time.median)
-        parts.append(f"{figures.case.method} {output} ({percent_text(figures.share.median)}, {low} to {high})")
-    run = f"a run of {seconds_text(row.baseline.median)}"
-    text = f"On {storage}, {count_text(row.ranks, 'rank')}, {run} waits for output: {', '.join(parts)}"
-    if row.has_winner:
-        return f"{text}; {row.fastest[0]} is fastest, outside the spread."
+    text = "; ".join(f"{figures.case.method} {_effect(figures)}" for figures in order)
+    if row.baseline.count < 2:
+        return f"{text}. One round: nothing is known of the spread."
     if len(row.fastest) == len(order):
-        return f"{text}; no difference outside the spread."
-    return f"{text}; {list_text(row.fastest)} are fastest, outside the spread."
+        return f"{text}. No difference between them lies outside the spread."
+    return f"{text}. {list_text(row.fastest)} {'is' if row.has_winner else 'are'} fastest, outside the spread."
+
+
+def _effect(figures: Figures) -> str:
+    """What output does to the run; of what cannot be told from zero no figure, which may be negative."""
+    added, between = figures.added, figures.added.interval
+    if figures.is_zero and added.count > 1:
+        least, most = figures.output_time.interval.low, figures.output_time.interval.high
+        return f"adds nothing that can be told from zero ({least:.2f} to {most:.2f} s)"
+    if added.median >= 0.5:
+        range_text = f" ({1 + between.low:.2f} to {1 + between.high:.2f})" if added.count > 1 else ""
+        return f"makes the run {1 + added.median:.2f} times as long{range_text}"
+    low = percent_text(between.low).removesuffix(" %")
+    range_text = f" ({low} to {percent_text(between.high)})" if added.count > 1 else ""
+    return f"adds {percent_text(added.median)}{range_text}"
 
 
 def _part(figures: Figures) -> str:

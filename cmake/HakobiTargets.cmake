@@ -28,6 +28,8 @@ if(HAKOBI_FUZZ)
 endif()
 add_library(hakobi_flags INTERFACE)
 target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
+# Files are named from here on: objects say nothing of the folder that they were made in, and ccache finds those of another clone.
+target_compile_options(hakobi_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 
 # The library that tests test is built as users build it; their own code need not be fast, but soon compiled.
 set(HAKOBI_TEST_OPTIONS "")

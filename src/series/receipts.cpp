@@ -75,10 +75,9 @@ ReceiptOf receipt_of(const Step& step) {
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
 }
 
-void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers,
-                   bool sync) noexcept {
+void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
     const int descriptor = file.descriptor_behind();
-    if (!of.is_wanted() || descriptor < 0 || (sync && !file.sync().ok())) return;
+    if (!of.is_wanted() || descriptor < 0) return;
     Block block;
     block.receipt = {.magic = receipt_magic,
                      .token = of.token,

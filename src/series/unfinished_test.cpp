@@ -33,8 +33,7 @@ class UnfinishedTest : public ::testing::Test {
         std::ofstream(part) << std::string(static_cast<std::size_t>(file_bytes), 'v');
         auto file = storage::open_file(part, {.write = true});
         for (const int writer : stored)
-            write_receipt(*file.value(), {.token = token, .file_bytes = file_bytes}, writer, num_writers,
-                          false);
+            write_receipt(*file.value(), {.token = token, .file_bytes = file_bytes}, writer, num_writers);
         return part;
     }
     Unfinished complete(Gaps gaps = Gaps::left) {

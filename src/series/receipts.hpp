@@ -49,7 +49,7 @@ Result<Receipts> read_receipts(const std::string& path);
 /// in between, it leaves a file that 4 completes. Local.
 Status call_whole(const std::string& part, std::int64_t file_bytes);
 
-/// Cuts them off. Local.
+/// Cuts them off. A file that has further names is copied first: under those it stays as it is. Local.
 Status cut_receipts(const std::string& path, std::int64_t file_bytes);
 
 }  // namespace hakobi::series

@@ -310,7 +310,10 @@ class FolderPlace final : public Place {
                    const std::function<bool(std::int64_t, std::int64_t)>& /*holds_fields*/) override {
         assert(std::ranges::is_sorted(removed, {}, &Extent::offset_bytes));
         const Descriptor file(::open(data_path(stem).c_str(), O_RDWR | O_CLOEXEC));
-        if (file.get() < 0) return;
+        struct stat info {};
+        if (file.get() < 0 || ::fstat(file.get(), &info) != 0) return;
+        // A copy of the store by hard links still has the fields, and the space is taken in any case.
+        if (info.st_nlink > 1) return;
         for (std::size_t i = 0; i < removed.size();) {
             const std::int64_t begin = removed[i].offset_bytes;
             std::int64_t end = begin + removed[i].length_bytes;

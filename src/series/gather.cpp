@@ -206,10 +206,10 @@ class SeriesLock {
         Result<Unfinished> home = bring_home(prefix, Gaps::left, true);
         if (!home.ok()) return status_ = home.status();
         const Result<Series> series = find_series(prefix);
-        if (!series.ok()) return {};
+        if (!series.ok()) return status_ = series.status();
         Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::left);
         if (!unfinished.ok()) return status_ = unfinished.status();
-        for (const std::string& part : series.value().parts) storage::discard_file(part);
+        if (Status removed = remove_parts(series.value()); !removed.ok()) return status_ = removed;
         unfinished_ = std::move(home).value();
         for (Series::Entry& step : unfinished.value().completed)
             unfinished_.completed.push_back(std::move(step));

@@ -336,6 +336,14 @@ void count_steps(std::vector<Series::Entry>& files) {
     for (std::size_t i = 0; i < files.size(); ++i) {
         Series::Entry& file = files[i];
         if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;
+Status remove_parts(const Series& series) {
+    for (const std::string& part : series.parts) {
+        Status status = storage::remove_file(part);
+        if (!status.ok() && status.code() != ErrorCode::not_found) return status;
+    }
+    return {};
+}
+
         const auto is_its = [&](const format::Format* format) {
             return format->extension() == file.extension && format->holds_steps();
         };
@@ -411,7 +419,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
         if (!unfinished.ok()) return unfinished.status();
         tell(prefix, unfinished.value(), "is removed");
     }
-    for (const std::string& part : series.value().parts) storage::discard_file(part);
+    if (Status status = remove_parts(series.value()); !status.ok()) return status;
     if (!series.value().parts.empty()) series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;

@@ -320,9 +320,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!unfinished.ok()) return unfinished.status();
     Unfinished result;
     result.lost = std::move(unfinished.value().lost);
-    if (removes) {
-        for (const std::string& part : series.value().parts) storage::discard_file(part);
-    }
+    if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);
     if (!series.ok()) return series.status();
     if (Status status = carry_all(prefix, staged, series.value(), gaps, result); !status.ok()) return status;

@@ -76,6 +76,7 @@ class FolderLog final : public OwnLog {
     }
     void remove() override { (void)storage::remove_file(path_); }
 
+    Status close() override { return file_->close(); }
   private:
     std::string path_;
     Descriptor lock_;

@@ -264,6 +264,8 @@ void Writer::close() {
     }
     index_.reset();
     status.throw_if_error();
+    } else if (index_) {
+        status.keep_first(index_->close());
 }
 
 }  // namespace hakobi::store

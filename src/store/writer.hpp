@@ -62,6 +62,8 @@ class IndexFile {
     /// Takes the file away: nothing was recorded in it.
     void remove();
 
+    /// No append follows. An error where records may be lost.
+    Status close() { return log_->close(); }
     [[nodiscard]] const std::string& stem() const noexcept { return stem_; }
     [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }
     [[nodiscard]] std::uint64_t num_records() const noexcept { return sequence_; }

@@ -105,11 +105,20 @@ std::vector<Staged> staged_files(const Series& series) {
     return files;
 }
 
-/// What its format says of a file that may have been damaged since; of a folder its members do, when it is carried.
-Status look_into(const Staged& file) {
+/// What its format says of a file that may have been damaged since; of a folder its members do, when it is carried. A mesh that it
+/// links to has gone before it, now or in the run, to the folder of its place.
+Status look_into(const Staged& file, const std::string& place) {
     if (file.is_mesh || !store_of(file.path).empty()) return {};
-    for (const format::Format* format : format::formats()) {
-        if (format->extension() == file.extension) return format->read(file.path).status();
+    const Result<format::FoundStep> found = format_of_step(file.path)->read_alone(file.path);
+    if (!found.ok()) return found.status();
+    std::string linked;
+    for (const format::FoundField& field : found.value().fields) {
+        if (field.file.empty() || std::exchange(linked, field.file) == field.file) continue;
+        const std::string path = folder_of(place) + "/" + linked;
+        const Status status = storage::open_file(path, {.regular_only = true}).status();
+        if (status.code() == ErrorCode::not_found)
+            return {ErrorCode::format, file.path + " needs " + path + ", which is not there"};
+        if (!status.ok()) return status;
     }
     return {};
 }
@@ -132,7 +141,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
             continue;
         }
         const std::string place = prefix + file.path.substr(staged_prefix.size());
-        Status status = look_into(file);
+        Status status = look_into(file, place);
         if (status.ok()) {
             status = carry(
                 {.step = file.step,

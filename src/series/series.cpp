@@ -295,7 +295,11 @@ Result<Series> find_series(const std::string& prefix) {
             if (is_part_suffix(*suffix) && kind == storage::Listed::Kind::file)
                 series.parts.push_back(before + name);
         }
-        if (const format::Format* format = storing_format(std::string_view(name).substr(base.size()))) {
+        const std::string_view rest = std::string_view(name).substr(base.size());
+        if (rest.starts_with(marker_suffix) && is_part_suffix(rest.substr(marker_suffix.size())) &&
+            kind == storage::Listed::Kind::file)
+            series.parts.push_back(before + name);
+        if (const format::Format* format = storing_format(rest)) {
             // What is no store of ours is nobody's steps.
             const Result<std::vector<std::int64_t>> steps = format->steps_in(before + name);
             if (!steps.ok() && steps.status().code() != ErrorCode::unsupported) return steps.status();
@@ -332,10 +336,6 @@ Result<Series> find_series(const std::string& prefix) {
     return series;
 }
 
-void count_steps(std::vector<Series::Entry>& files) {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        Series::Entry& file = files[i];
-        if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;
 Status remove_parts(const Series& series) {
     for (const std::string& part : series.parts) {
         Status status = storage::remove_file(part);
@@ -344,6 +344,10 @@ Status remove_parts(const Series& series) {
     return {};
 }
 
+void count_steps(std::vector<Series::Entry>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        Series::Entry& file = files[i];
+        if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;
         const auto is_its = [&](const format::Format* format) {
             return format->extension() == file.extension && format->holds_steps();
         };

@@ -108,7 +108,9 @@ void Naming::discard() noexcept {
     parts_.clear();
     // What a step that was not committed has left behind the others; what stays, a run that resumes cuts.
     if (!committed_.begins.empty())
-        (void)guarded("cutting", [&] { return series::cut_file(committed_.path, committed_.file_bytes); });
+        (void)guarded("cutting", [&] {
+            return series::cut_file(committed_.path, committed_.file_bytes, committed_.begins);
+        });
 }
 
 }  // namespace hakobi::output

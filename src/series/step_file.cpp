@@ -124,10 +124,15 @@ Status make_longer(const std::string& path, std::int64_t file_bytes) {
     return status;
 }
 
-Status cut_file(const std::string& path, std::int64_t file_bytes) {
+Status cut_file(const std::string& path, std::int64_t file_bytes, std::span<const std::byte> begins) {
     Result<storage::FilePtr> file =
         storage::open_file(path, {.read = true, .write = true, .regular_only = true});
     if (!file.ok()) return file.status();
+    std::vector<std::byte> found(begins.size());
+    const Result<std::int64_t> read =
+        found.empty() ? Result<std::int64_t>(0) : file.value()->read_at(found, 0);
+    if (!read.ok()) return read.status();
+    if (!std::ranges::equal(found, begins)) return {};
     const Result<std::int64_t> size = file.value()->size_bytes();
     Status status = size.status();
     if (status.ok() && size.value() > file_bytes) status = file.value()->set_size(file_bytes);

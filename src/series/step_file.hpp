@@ -60,7 +60,8 @@ Status commit_step(const std::string& path, std::span<const format::Extent> comm
 /// Makes a file at least so long; what is new is zeros.
 Status make_longer(const std::string& path, std::int64_t file_bytes);
 /// Makes a file that is longer than `file_bytes` so long.
-Status cut_file(const std::string& path, std::int64_t file_bytes);
+/// One that does not begin with `begins` stays: a step was committed to it after all.
+Status cut_file(const std::string& path, std::int64_t file_bytes, std::span<const std::byte> begins = {});
 
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.

@@ -16,7 +16,8 @@ struct GatherResult {
 /// directory `path`, and completes the steps that a killed run had stored there, or with the prefix `path`; its other unfinished files are
 /// removed and named in `incomplete`. A complete set of pieces is gathered into its file, the file is read back, and the pieces are removed.
 /// Sets are left unchanged if they are incomplete (a killed run), if their file exists with other contents, or if a run or
-/// another gathering uses their prefix. Local: no MPI. Throws not_found, format, no_space, io.
+/// another gathering uses their prefix. Nothing is done where all steps are whole. Local: no MPI. Throws not_found, format, no_space,
+/// io.
 HAKOBI_EXPORT GatherResult gather_pieces(std::string_view path);
 
 }  // namespace v0

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace hakobi {
@@ -21,6 +22,11 @@ class Descriptor {
         if (fd_ >= 0) ::close(fd_);
     }
     [[nodiscard]] int get() const noexcept { return fd_; }
+    /// 0, or errno: some file systems tell only here that what was written is lost.
+    [[nodiscard]] int close() noexcept {
+        const int fd = std::exchange(fd_, -1);
+        return fd < 0 || ::close(fd) == 0 || errno == EINTR ? 0 : errno;
+    }
 
   private:
     int fd_;

@@ -1,4 +1,5 @@
 #include <hakobi/bindings.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,8 +17,8 @@ using hakobi::capi::guarded;
 
 namespace {
 
-// Set once by hakobi_mpi_init_if_needed: MPI is then ours to finalise.
-std::atomic<bool> mpi_is_ours{false};
+// By hakobi_mpi_init_if_needed: MPI is then this process's to finalise, and none of its children's.
+std::atomic<pid_t> mpi_of_process{0};
 
 // The standard's ABI has other functions for integer handles, equal in every language.
 #ifdef MPI_H_ABI
@@ -76,13 +77,13 @@ int hakobi_mpi_init_if_needed(void) {
         int provided = MPI_THREAD_SINGLE;
         hakobi::mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
                            "MPI_Init_thread");
-        mpi_is_ours = true;
+        mpi_of_process = ::getpid();
     });
 }
 
 int hakobi_mpi_finalize_if_ours(void) {
     return guarded([] {
-        if (!mpi_is_ours.exchange(false) || mpi_is_finalized()) return;
+        if (mpi_of_process.exchange(0) != ::getpid() || mpi_is_finalized()) return;
         hakobi::mpi::check(MPI_Finalize(), "MPI_Finalize");
     });
 }

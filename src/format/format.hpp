@@ -84,6 +84,9 @@ class Format {
     /// Reads what a step's file says of its fields; their values are not read. Returns not_found or permission; format where it
     /// is no file of this format, or is damaged; unsupported where such files are not read back.
     [[nodiscard]] virtual Result<FoundStep> read(const std::string& path) const = 0;
+    /// The same of a file that lies elsewhere than the files that it links to: a field of one of these (FoundField::file) has its name
+    /// and link alone.
+    [[nodiscard]] virtual Result<FoundStep> read_alone(const std::string& path) const;
     /// Turns what `read` found into a description for lay_out_series. Fields that the format could not write are left out.
     [[nodiscard]] virtual StepDescription description_of(const FoundStep& /*found*/) const { return {}; }
 

@@ -17,6 +17,10 @@ std::span<const Format* const> formats() {
     return entries;
 }
 
+Result<FoundStep> Format::read_alone(const std::string& path) const {
+    return read(path);
+}
+
 Result<FoundStep> Format::read_stored(const std::string& store, std::int64_t /*number*/) const {
     return Status(ErrorCode::unsupported, store + ": this format has no stores");
 }

@@ -207,7 +207,7 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
             if (met.totals.any.has_device_memory) {
                 mpi::Agreed copied = mpi::agree(comm, progress.status);
                 if (!copied.status.ok()) return copied;
-                two_phase.confirm();
+                progress.status.keep_first(two_phase.confirm());
             }
             two_phase.leave_undone(std::move(progress.status));
             return {};
@@ -275,12 +275,13 @@ mpi::Agreed Engine::start_write_all(const Region& file, const std::byte* origin,
                                       .file = file,
                                       .memory = memory,
                                       .origin = const_cast<std::byte*>(origin),
-                                      .stored = when_stored ? &when_stored : nullptr,
+                                      .stored = when_stored.tell ? &when_stored : nullptr,
                                       .device = device},
                                      progress);
-    // Where nothing went through buffers, all is stored by now.
-    if (agreed.status.ok() && when_stored && !progress.has_writers && impl_->comm.rank() == 0)
-        when_stored(*impl_->file, 0, 1);
+    if (!agreed.status.ok() || !when_stored.tell || progress.has_writers) return agreed;
+    // Where nothing went through buffers, all is stored by now, and rank 0 speaks for the others.
+    if (when_stored.sync) agreed = sync();
+    if (agreed.status.ok() && impl_->comm.rank() == 0) when_stored.tell(*impl_->file, 0, 1);
     return agreed;
 }
 

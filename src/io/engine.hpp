@@ -42,8 +42,8 @@ class Engine {
     mpi::Agreed write_all(const Region& file, const std::byte* origin, const Region& memory,
                           const Status& local = {}, DeviceMemory* device = nullptr);
     /// The same without the wait for storage: returns when this rank's bytes are out of its memory. The next
-    /// collective call, or `wait`, reports what storage said. `when_stored`: on all ranks or on none; the writers are some of
-    /// the ranks, and once each of them was told, all bytes of the call are stored.
+    /// collective call, or `wait`, reports what storage said. `when_stored`: on all ranks or on none, alike; the writers are some
+    /// of the ranks, and once each of them was told, all bytes of the call are stored.
     mpi::Agreed start_write_all(const Region& file, const std::byte* origin, const Region& memory,
                                 const Status& local = {}, const WhenStored& when_stored = {},
                                 DeviceMemory* device = nullptr);

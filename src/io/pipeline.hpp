@@ -50,7 +50,7 @@ struct PhaseTask {
     storage::File* file = nullptr;
     std::atomic<std::int64_t>* end_of_file = nullptr;  ///< shared: lowered when a read comes back short
     Timeline* timeline = nullptr;
-    std::function<void()>
+    std::function<Status()>
         when_stored;  ///< called by the thread that ends the last access, unless one has failed
     std::shared_ptr<ServerWatch>
         servers;              ///< of a file with stripes, or with a limit: who is throttled, and who is late

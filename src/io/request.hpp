@@ -14,9 +14,20 @@
 
 namespace hakobi::io {
 
-/// Told to a writer when all that it stores of one call is stored: the file that it wrote to, and which writer it is of how
-/// many. Called once on each writer, on any thread, before the call's `wait` returns; not after an error of that writer.
-using WhenStored = std::function<void(storage::File& file, int writer, int num_writers)>;
+/// Told to a writer when all that it stores of one call is stored.
+struct WhenStored {
+    /// The file that it wrote to, and which writer it is of how many. Called once on each writer, on any thread, before the call's
+    /// `wait` returns; not after an error of that writer.
+    std::function<void(storage::File& file, int writer, int num_writers)> tell = {};
+    /// What the writer has stored is on stable storage before. The system tells a failed sync once: it is the call's error.
+    bool sync = false;
+
+    Status operator()(storage::File& file, int writer, int num_writers) const {
+        Status status = sync ? file.sync() : Status();
+        if (status.ok()) tell(file, writer, num_writers);
+        return status;
+    }
+};
 
 /// What one rank asks of a collective call: the n-th byte of `memory` is the n-th of `file`. Nothing changes it; what it
 /// refers to is lent until the call returns.

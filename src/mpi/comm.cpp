@@ -173,6 +173,10 @@ Comm mpi::CommState::as_comm(std::shared_ptr<CommState> state) {
 
 void Comm::free() {
     if (!state_) return;
+    if (!state_->maker.is_this_process()) {  // its threads, and its place among the ranks, are the parent's
+        (void)new std::shared_ptr(std::move(state_));
+        return;
+    }
     for (std::size_t i = 0; i < state_->attachments.size(); ++i) state_->attachments[i]->finish(*state_);
     for (const auto& attachment : state_->attachments) attachment->free();
     state_->attachments.clear();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/forked.hpp"
 #include "base/process.hpp"
 #include "mpi/node_round.hpp"
 
@@ -67,6 +68,7 @@ struct CommState {
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
     /// Of a Comm that is apart from MPI: its ranks' threads may not call MPI, and its communicators are null.
     std::unique_ptr<NodeExchange> apart;
+    Maker maker;  ///< whose threads serve it
 
     [[nodiscard]] static Comm as_comm(std::shared_ptr<CommState> state);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -161,7 +162,10 @@ void end_queues_at_finalize() {
     std::call_once(once, [] {
         mpi::at_finalize(mpi::FinalizeStage::with_others, [] {
             for (const auto& file : all_files())
-                if (file->queue != nullptr) file->queue->close(file->facts.comms->engine);
+                if (file->queue != nullptr) {
+                    const Status closed = file->queue->close(file->facts.comms->engine);
+                    if (!closed.ok()) std::fprintf(stderr, "hakobi: %s\n", closed.text().c_str());
+                }
         });
     });
 }
@@ -319,11 +323,16 @@ int close_file(MPI_File* handle) {
     LibrarySide& library_side = file->library_side;
     int error = MPI_SUCCESS;
     if (file->queue != nullptr) {
-        file->queue->close(file->facts.comms->engine);
+        const Status closed = file->queue->close(file->facts.comms->engine);
         complete_requests();
+        error = error_class_of(closed);
+        if (error != MPI_SUCCESS) PMPI_File_call_errhandler(*handle, error);
     }
     const bool has_met = file->engine_side.engine() != nullptr;
-    if (has_met) error = result_of(*file, "MPI_File_close", file->engine_side.close());
+    if (has_met) {
+        const int met = result_of(*file, "MPI_File_close", file->engine_side.close());
+        if (error == MPI_SUCCESS) error = met;
+    }
     if (file->facts.is_reported) report(*file);
     library_side.handles.close_own();
     // Nobody returns before all have come, as from the engine's close and the library's.

@@ -46,15 +46,19 @@ void OperationQueue::wait(const Comm& comm, Operation& operation) {
     mpi::wait_until(comm, operation.is_over, {}, [](std::uint32_t is_over) { return is_over != 0; });
 }
 
-void OperationQueue::close(const Comm& comm) {
+Status OperationQueue::close(const Comm& comm) {
     wait_for_all(comm);
-    if (!thread_.joinable()) return end_engine();
+    if (!thread_.joinable()) {
+        end_engine();
+        return ended_;
+    }
     // The engines' ends meet: the other ranks' threads come when their programs have called MPI_File_close, too.
     is_ending_.store(true);
     num_started_.fetch_add(1, std::memory_order_release);
     futex_wake_all(num_started_);
     wait_for_all(comm);
     thread_.join();
+    return ended_;
 }
 
 Result<storage::FilePtr> OperationQueue::opened(bool is_write) const {
@@ -116,6 +120,7 @@ void OperationQueue::carry_out(Operation& operation) {
         // As without the queue: no engine where it finds no memory, and a new one after an error.
         const bool is_alone = !engine_ || !engine_->is_usable();
         end_engine();
+        ended_ = {};  // the operation tells
         if (is_alone) carry_out_alone(operation);
     }
     if (!agreed.status.ok()) operation.bytes = 0;
@@ -147,7 +152,7 @@ void OperationQueue::end_engine() {
     counters_.pieces += last.pieces;
     counters_.wait_buffer_s += last.wait_buffer_s;
     counters_.storage_s += last.storage_s;
-    (void)engine_->close();
+    ended_ = engine_->close().status;
     engine_.reset();
 }
 

@@ -59,8 +59,8 @@ class OperationQueue {
     void wait_for_all(const Comm& comm);
     /// Waits for one operation so.
     static void wait(const Comm& comm, Operation& operation);
-    /// Waits for all, and ends the thread and the engine. Collective over the node's ranks.
-    void close(const Comm& comm);
+    /// Waits for all, and ends the thread and the engine, whose error it returns. Collective over the node's ranks.
+    [[nodiscard]] Status close(const Comm& comm);
     /// MPI_File_sync for what the queue has written. Nothing is queued. Local.
     [[nodiscard]] Status sync();
     /// The engine's, once closed. Local.
@@ -86,6 +86,7 @@ class OperationQueue {
     std::thread thread_;
     // The thread's own, and after its end the program's.
     std::unique_ptr<io::Engine> engine_;
+    Status ended_;  // how its end went, where no operation has failed before it
     io::EngineCounters counters_;
 };
 

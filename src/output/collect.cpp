@@ -164,7 +164,7 @@ Status Collector::write_fields(const Step& step, std::vector<std::int64_t>& owed
     if (hidden != nullptr) {
         hidden->when_written([of = series::receipt_of(step), writer = comm_.rank() / stride_,
                               num = (comm_.size() + stride_ - 1) / stride_](storage::File& written) {
-            series::write_receipt(written, of, writer, num, false);
+            series::write_receipt(written, of, writer, num);
         });
     }
     status.keep_first(file.close());

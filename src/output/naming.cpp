@@ -106,8 +106,11 @@ void Naming::discard() noexcept {
         storage::discard_file(series::whole_path(part));
     }
     parts_.clear();
-    // What a step that was not committed has left behind the others.
-    if (!committed_.begins.empty()) series::cut_file(committed_.path, committed_.file_bytes);
+    // What a step that was not committed has left behind the others; what stays, a run that resumes cuts.
+    if (!committed_.begins.empty())
+        (void)guarded("cutting", [&] {
+            return series::cut_file(committed_.path, committed_.file_bytes, committed_.begins);
+        });
 }
 
 }  // namespace hakobi::output

@@ -68,7 +68,7 @@ void Output::end_step() {
 }
 
 void Output::close() {
-    if (impl_->is_closed) return;
+    if (impl_->is_closed || !impl_->maker().is_this_process()) return;
     impl_->is_closed = true;
     const mpi::Agreed agreed = impl_->run_close();
     impl_->say_how();

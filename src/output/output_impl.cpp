@@ -58,6 +58,8 @@ void Output::Impl::throw_if_unusable(const char* call, bool needs_step) const {
         return Error(ErrorCode::invalid_argument, std::string(call) + why);
     };
     if (is_closed) throw bad(": the output is closed");
+    if (!maker().is_this_process())
+        throw bad(": this process was forked, and the output is its parent's, which alone writes it");
     if (!failure.ok()) throw Error(ErrorCode::failed, "the output has failed before: " + failure.text());
     if (needs_step && !draft.is_open()) throw bad(": no step is open (begin_step)");
 }

@@ -31,10 +31,11 @@ class Pipelined final : public Method {
         const Status local = guarded("describing the step",
                                      [&] { all = series::concatenated(in_file_order(parts_of(step))); });
         if (is_hidden_) {
-            const auto when_stored = [of = series::receipt_of(step), sync = options_.sync](
-                                         storage::File& file, int writer, int num_writers) {
-                series::write_receipt(file, of, writer, num_writers, sync);
-            };
+            const io::WhenStored when_stored{
+                .tell = [of = series::receipt_of(step)](
+                            storage::File& file, int writer,
+                            int num_writers) { series::write_receipt(file, of, writer, num_writers); },
+                .sync = options_.sync};
             agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored, step.device);
             if (agreed.status.ok()) {
                 hidden_.push_back(std::move(engine));

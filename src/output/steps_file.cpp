@@ -25,18 +25,22 @@ std::vector<format::FieldDescription> sorted(std::vector<format::FieldDescriptio
 
 /// Rank 0 goes on with the file at path_, if that takes the step.
 Status StepsFile::resume(const Setup& setup, const series::Step& step) {
+    const auto begin_new = [&](const std::string& why) {
+        std::fprintf(stderr, "hakobi: %s: step %lld begins a new file: %s\n", setup.prefix.c_str(),
+                     static_cast<long long>(step.number), why.c_str());
+        return Status();
+    };
+    if (series::has_other_names(path_))
+        return begin_new(path_ + " has further names (hard links), which go on showing what they show");
     Result<std::unique_ptr<format::GrowingFile>> found = setup.format->resume_file(path_, step.description);
     const ErrorCode code = found.status().code();
     if (!found.ok() && code != ErrorCode::invalid_argument && code != ErrorCode::unsupported)
         return found.status();
-    if (!found.ok()) {
-        std::fprintf(stderr, "hakobi: %s: step %lld begins a new file: %s\n", setup.prefix.c_str(),
-                     static_cast<long long>(step.number), found.status().text().c_str());
-        return {};
-    }
+    if (!found.ok()) return begin_new(found.status().text());
+    // Zeros are not written: what stayed there would be read in their place.
+    if (Status status = series::cut_file(path_, found.value()->resumed_bytes()); !status.ok()) return status;
     growing_ = std::move(found).value();
     num_steps_ = growing_->num_steps();
-    series::cut_file(path_, growing_->resumed_bytes());
     return {};
 }
 

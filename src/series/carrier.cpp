@@ -30,7 +30,7 @@ std::int64_t file_bytes_of(const std::string& path) {
     return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
 
-Status copy_file(const Carried& carried, const std::string& part, const storage::Pace& pace) {
+Status copy_file(const Carried& carried, const std::string& part, bool sync, const storage::Pace& pace) {
     Result<storage::FilePtr> from = storage::open_file(carried.from, {.read = true, .regular_only = true});
     if (!from.ok()) return from.status();
     storage::discard_file(part);  // of an attempt before
@@ -38,6 +38,8 @@ Status copy_file(const Carried& carried, const std::string& part, const storage:
         part, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!to.ok()) return to.status();
     Status status = storage::copy_paced(*from.value(), *to.value(), carried.file_bytes, pace);
+    // By the descriptor that has written: another one may not be told.
+    if (status.ok() && sync) status = to.value()->sync();
     status.keep_first(to.value()->close());
     return status;
 }
@@ -64,7 +66,7 @@ Status copy_to_place(const Carried& carried, bool sync, const storage::Pace& pac
     }
     if (Status status = check_free(carried.to); !status.ok()) return status;
     const std::string part = part_path(carried.to, carried.token);
-    Status status = copy_file(carried, part, pace);
+    Status status = copy_file(carried, part, sync, pace);
     if (status.ok()) status = finish_file(part, carried.to, sync);
     if (!status.ok()) storage::discard_file(part);
     return status;
@@ -85,17 +87,6 @@ Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) 
     return {};
 }
 
-/// Of a format that has a store: `from` is the folder of the step's members.
-Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
-    if (!is_folder_itself(carried.from)) {
-        if (carried.may_be_there && read_step(carried.to).ok()) return {};
-        return {ErrorCode::format, carried.from + " is gone from the stage"};
-    }
-    return add_to_store(
-        carried.from, carried.to,
-        {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
-}
-
 /// Whether the error would come again.
 bool is_lasting(const Status& status) {
     switch (status.code()) {
@@ -107,6 +98,20 @@ bool is_lasting(const Status& status) {
         default:
             return false;
     }
+}
+
+/// Of a format that has a store: `from` is the folder of the step's members.
+Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
+    if (!is_folder_itself(carried.from)) {
+        // What may pass is tried again.
+        Status there =
+            carried.may_be_there ? read_step(carried.to).status() : Status(ErrorCode::not_found, carried.to);
+        if (there.ok() || (!is_lasting(there) && there.code() != ErrorCode::not_found)) return there;
+        return {ErrorCode::format, carried.from + " is gone from the stage"};
+    }
+    return add_to_store(
+        carried.from, carried.to,
+        {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
 }
 
 }  // namespace

@@ -148,6 +148,21 @@ struct Work {
     }
 };
 
+bool has_whole_steps(const std::string& prefix) {
+    const Result<Series> series = find_series(prefix);
+    return series.ok() && !series.value().files.empty();
+}
+
+/// The prefix of a step's name, or a store's; "" of any other.
+std::string prefix_in(const std::string& path) {
+    if (const StepName name = parse_step_name(path); name.step >= 0) return name.prefix;
+    for (const format::Format* format : format::formats()) {
+        if (format->has_store() && path.ends_with(format->extension()))
+            return path.substr(0, path.size() - format->extension().size());
+    }
+    return {};
+}
+
 Work find_work(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
@@ -155,9 +170,11 @@ Work find_work(std::string path) {
     if (storage::is_object_store(path)) {
         const Result<std::optional<Marker>> marker = read_marker(path);
         marker.status().throw_if_error();
-        if (!marker.value())
+        if (marker.value()) {
+            work.prefixes.insert(path);
+        } else if (!has_whole_steps(path)) {
             throw Error(ErrorCode::not_found, "cannot gather " + path + ": no steps of it are on a stage");
-        work.prefixes.insert(path);
+        }
         return work;
     }
     if (pieces_folder_of(path + std::string(gathered_suffix))) {
@@ -171,18 +188,21 @@ Work find_work(std::string path) {
     if (is_folder) work.look_at(path);
     if (!work.empty()) return work;
     const std::string listed = is_folder ? path : folder_of(path);
+    std::set<std::string> prefixes = {is_folder ? prefix_in(path) : path};
     for (fs::directory_iterator entry(listed, error), end; !error && entry != end; entry.increment(error)) {
         const std::string wanted = (fs::path(listed) / fs::path(path).filename()).string();
         const std::string each = entry->path().string();
         if (is_folder || parse_step_name(each).prefix == wanted || prefix_of_marker(each) == wanted)
             work.look_at(entry->path());
+        if (is_folder) prefixes.insert(prefix_in(each));
     }
     if (error) status_of_errno(error.value(), "cannot list folder", listed).throw_if_error();
-    if (work.empty()) {
+    prefixes.erase("");
+    if (work.empty() && std::ranges::none_of(prefixes, has_whole_steps)) {
         throw Error(ErrorCode::not_found,
                     "cannot gather " + path +
-                        (is_folder ? ": no *.pieces folder and no unfinished step is in it"
-                                   : ": there is no such folder, and no unfinished step of that prefix"));
+                        (is_folder ? ": no *.pieces folder and no step is in it"
+                                   : ": there is no such folder, and no step of that prefix"));
     }
     return work;
 }
@@ -206,10 +226,10 @@ class SeriesLock {
         Result<Unfinished> home = bring_home(prefix, Gaps::left, true);
         if (!home.ok()) return status_ = home.status();
         const Result<Series> series = find_series(prefix);
-        if (!series.ok()) return {};
+        if (!series.ok()) return status_ = series.status();
         Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::left);
         if (!unfinished.ok()) return status_ = unfinished.status();
-        for (const std::string& part : series.value().parts) storage::discard_file(part);
+        if (Status removed = remove_parts(series.value()); !removed.ok()) return status_ = removed;
         unfinished_ = std::move(home).value();
         for (Series::Entry& step : unfinished.value().completed)
             unfinished_.completed.push_back(std::move(step));

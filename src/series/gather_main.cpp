@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
     constexpr int bad_input = 2, some_incomplete = 1;
     CLI::App app(
         "Makes NetCDF files of the pieces that a killed run with the output method per-process left.\n"
-        "Exit status: 0 all sets of pieces were complete, 1 some were not, their file holds something else, "
+        "Exit status: 0 all sets of pieces were complete, or there were none beside whole steps, 1 some were "
+        "not, their file holds something else, "
         "or "
         "others are at work on them, and are left as they are, 2 an error.",
         "hakobi-gather");

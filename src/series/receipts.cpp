@@ -8,7 +8,10 @@
 #include <span>
 
 #include "base/checksum.hpp"
+#include "series/series.hpp"
 #include "series/step_file.hpp"
+#include "storage/joined.hpp"
+#include "storage/paced_copy.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -75,10 +78,9 @@ ReceiptOf receipt_of(const Step& step) {
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
 }
 
-void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers,
-                   bool sync) noexcept {
+void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
     const int descriptor = file.descriptor_behind();
-    if (!of.is_wanted() || descriptor < 0 || (sync && !file.sync().ok())) return;
+    if (!of.is_wanted() || descriptor < 0) return;
     Block block;
     block.receipt = {.magic = receipt_magic,
                      .token = of.token,
@@ -103,7 +105,35 @@ Status call_whole(const std::string& part, std::int64_t file_bytes) {
     return status.ok() ? cut_receipts(whole, file_bytes) : status;
 }
 
+namespace {
+
+/// Has the name stand for a copy of the file, where the file has others.
+Status leave_other_names(const std::string& path) {
+    if (const std::string folder = storage::joined_folder(path); !folder.empty())
+        return leave_other_names(storage::rest_path(folder));
+    if (!has_other_names(path)) return {};
+    Result<storage::FilePtr> from = storage::open_file(path, {.regular_only = true});
+    if (!from.ok()) return from.status();
+    const Result<std::int64_t> bytes = from.value()->size_bytes();
+    if (!bytes.ok()) return bytes.status();
+    const std::string copy = part_path(path, random_run_id()[0]);
+    Result<storage::FilePtr> to = storage::open_file(
+        copy, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
+    if (!to.ok()) return to.status();
+    Discarding discarding(copy);
+    Status status =
+        storage::copy_paced(*from.value(), *to.value(), bytes.value(), [](std::int64_t) { return true; });
+    if (status.ok()) status = to.value()->sync();
+    status.keep_first(to.value()->close());
+    if (status.ok()) status = storage::rename_file(copy, path);
+    if (status.ok()) discarding.keep();
+    return status;
+}
+
+}  // namespace
+
 Status cut_receipts(const std::string& path, std::int64_t file_bytes) {
+    if (Status status = leave_other_names(path); !status.ok()) return status;
     Result<storage::FilePtr> file =
         storage::open_file(path, {.read = false, .write = true, .regular_only = true});
     if (!file.ok()) return file.status();

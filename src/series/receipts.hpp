@@ -31,9 +31,9 @@ struct ReceiptOf {
 /// None of a step in a file of several: where they would stand, the next step's values do.
 [[nodiscard]] ReceiptOf receipt_of(const Step& step);
 
-/// `file` is the step's. With `sync` what was written to it before is on stable storage first. Any thread; without a receipt, which a
-/// full storage may refuse, the step is only not known to be whole. Nothing where the storage has no files of the system.
-void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers, bool sync) noexcept;
+/// `file` is the step's; with `sync` the caller has synced it. Any thread; without a receipt, which a full storage may refuse, the step
+/// is only not known to be whole. Nothing where the storage has no files of the system.
+void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept;
 
 /// The receipts of a file.
 struct Receipts {
@@ -49,7 +49,7 @@ Result<Receipts> read_receipts(const std::string& path);
 /// in between, it leaves a file that 4 completes. Local.
 Status call_whole(const std::string& part, std::int64_t file_bytes);
 
-/// Cuts them off. Local.
+/// Cuts them off. A file that has further names is copied first: under those it stays as it is. Local.
 Status cut_receipts(const std::string& path, std::int64_t file_bytes);
 
 }  // namespace hakobi::series

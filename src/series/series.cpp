@@ -295,7 +295,11 @@ Result<Series> find_series(const std::string& prefix) {
             if (is_part_suffix(*suffix) && kind == storage::Listed::Kind::file)
                 series.parts.push_back(before + name);
         }
-        if (const format::Format* format = storing_format(std::string_view(name).substr(base.size()))) {
+        const std::string_view rest = std::string_view(name).substr(base.size());
+        if (rest.starts_with(marker_suffix) && is_part_suffix(rest.substr(marker_suffix.size())) &&
+            kind == storage::Listed::Kind::file)
+            series.parts.push_back(before + name);
+        if (const format::Format* format = storing_format(rest)) {
             // What is no store of ours is nobody's steps.
             const Result<std::vector<std::int64_t>> steps = format->steps_in(before + name);
             if (!steps.ok() && steps.status().code() != ErrorCode::unsupported) return steps.status();
@@ -330,6 +334,14 @@ Result<Series> find_series(const std::string& prefix) {
     std::ranges::sort(series.meshes, by_step);
     std::ranges::sort(series.mesh_pieces, by_step);
     return series;
+}
+
+Status remove_parts(const Series& series) {
+    for (const std::string& part : series.parts) {
+        Status status = storage::remove_file(part);
+        if (!status.ok() && status.code() != ErrorCode::not_found) return status;
+    }
+    return {};
 }
 
 void count_steps(std::vector<Series::Entry>& files) {
@@ -411,7 +423,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
         if (!unfinished.ok()) return unfinished.status();
         tell(prefix, unfinished.value(), "is removed");
     }
-    for (const std::string& part : series.value().parts) storage::discard_file(part);
+    if (Status status = remove_parts(series.value()); !status.ok()) return status;
     if (!series.value().parts.empty()) series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;

@@ -69,6 +69,9 @@ void count_steps(std::vector<Series::Entry>& files);
 /// An empty series where the folder is missing.
 Result<Series> find_series(const std::string& prefix);
 
+/// Removes the files that have no final name. One that stayed could pass for a step of the run that comes after it.
+Status remove_parts(const Series& series);
+
 /// What shows the whole steps of a prefix as one data set, and a part of that from `first_step` on.
 [[nodiscard]] std::string view_path(std::string_view prefix, std::string_view extension);
 [[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,

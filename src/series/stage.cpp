@@ -22,8 +22,8 @@
 namespace hakobi::series {
 namespace {
 
-constexpr std::string_view marker_suffix = ".staged";
-constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ";
+constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ",
+                           nothing_line = "nothing is there\n";
 constexpr std::int64_t most_marker_bytes = 8192;
 
 std::string name_in_folder(std::string_view path) {
@@ -42,10 +42,12 @@ std::string where(const Marker& marker) {
 std::string text_of(const Marker& marker) {
     std::string text(head);
     text.append(node_word).append(marker.node).append("\n");
-    return text.append(folder_word).append(marker.folder).append("\n");
+    text.append(folder_word).append(marker.folder).append("\n");
+    return marker.is_of_nothing ? text.append(nothing_line) : text;
 }
 
-Status write_marker(const std::string& prefix, const Marker& marker) {
+/// The first of a run replaces none.
+Status write_marker(const std::string& prefix, const Marker& marker, bool is_first) {
     const std::string path = marker_path(prefix), text = text_of(marker);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
     if (storage::is_object_store(prefix)) {
@@ -68,7 +70,7 @@ Status write_marker(const std::string& prefix, const Marker& marker) {
     // The marker is all that leads to the steps.
     if (status.ok()) status = file.value()->sync();
     status.keep_first(file.value()->close());
-    if (status.ok()) status = finish_file(part, path, true);
+    if (status.ok()) status = is_first ? finish_file(part, path, true) : replace_file(part, path, true);
     if (status.ok()) discarding.keep();
     return status;
 }
@@ -105,11 +107,20 @@ std::vector<Staged> staged_files(const Series& series) {
     return files;
 }
 
-/// What its format says of a file that may have been damaged since; of a folder its members do, when it is carried.
-Status look_into(const Staged& file) {
+/// What its format says of a file that may have been damaged since; of a folder its members do, when it is carried. A mesh that it
+/// links to has gone before it, now or in the run, to the folder of its place.
+Status look_into(const Staged& file, const std::string& place) {
     if (file.is_mesh || !store_of(file.path).empty()) return {};
-    for (const format::Format* format : format::formats()) {
-        if (format->extension() == file.extension) return format->read(file.path).status();
+    const Result<format::FoundStep> found = format_of_step(file.path)->read_alone(file.path);
+    if (!found.ok()) return found.status();
+    std::string linked;
+    for (const format::FoundField& field : found.value().fields) {
+        if (field.file.empty() || std::exchange(linked, field.file) == field.file) continue;
+        const std::string path = folder_of(place) + "/" + linked;
+        const Status status = storage::open_file(path, {.regular_only = true}).status();
+        if (status.code() == ErrorCode::not_found)
+            return {ErrorCode::format, file.path + " needs " + path + ", which is not there"};
+        if (!status.ok()) return status;
     }
     return {};
 }
@@ -132,7 +143,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
             continue;
         }
         const std::string place = prefix + file.path.substr(staged_prefix.size());
-        Status status = look_into(file);
+        Status status = look_into(file, place);
         if (status.ok()) {
             status = carry(
                 {.step = file.step,
@@ -163,6 +174,33 @@ void discard(const Staged& file) noexcept {
 /// Whether it has gone: what is not ours keeps it.
 bool remove_folder(const std::string& folder) {
     return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
+}
+
+/// 4, with the lock of the series on the stage. An error is of the marker, which stays.
+Status end_stage(const std::string& prefix, const Marker& marker, storage::LockFile& lock) {
+    // A full place may take no new marker: then a kill may leave the folder.
+    const bool says_so =
+        !storage::is_object_store(prefix) &&
+        (marker.is_of_nothing || write_marker(prefix, {marker.node, marker.folder, true}, false).ok());
+    Status removed = says_so ? Status() : remove_marker(prefix);
+    lock.release();
+    // Without its marker nobody is led to it, and a marker without its folder would be taken for steps that are lost.
+    if (removed.ok() && !remove_folder(marker.folder))
+        std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),
+                     marker.folder.c_str());
+    if (says_so) removed = remove_marker(prefix);
+    return removed.code() == ErrorCode::not_found ? Status() : removed;
+}
+
+/// Of a marker that says that nothing is on the stage, by who holds the lock of `prefix`.
+Status end_empty_stage(const std::string& prefix, const Marker& marker) {
+    storage::LockFile lock;
+    if (is_folder(marker.folder)) {
+        Result<storage::LockFile> taken = lock_series(series_on_stage(marker.folder));
+        if (!taken.ok()) return taken.status();
+        lock = std::move(taken).value();
+    }
+    return end_stage(prefix, marker, lock);
 }
 
 }  // namespace
@@ -208,15 +246,22 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
     made.prefix_ = prefix;
     const std::string staged = prefix_on(whole, prefix, run);
     made.folder_ = folder_of(staged);
-    if (::mkdir(made.folder_.c_str(), 0777) != 0)
-        return status_of_errno(errno, "cannot make the stage's folder", made.folder_);
-    Result<storage::LockFile> lock = lock_series(staged);
-    Status status = lock.status();
-    if (lock.ok()) made.lock_ = std::move(lock).value();
-    if (status.ok()) status = write_marker(prefix, {node_name(), made.folder_});
-    if (status.ok()) return made;
-    made.lock_.release();
-    (void)remove_folder(made.folder_);
+    const Marker marker{node_name(), made.folder_};
+    const bool is_on_objects = storage::is_object_store(prefix);
+    Status status = is_on_objects ? Status() : write_marker(prefix, {marker.node, marker.folder, true}, true);
+    if (!status.ok()) return status;
+    if (::mkdir(made.folder_.c_str(), 0777) != 0) {
+        status = status_of_errno(errno, "cannot make the stage's folder", made.folder_);
+    } else {
+        Result<storage::LockFile> lock = lock_series(staged);
+        status = lock.status();
+        if (lock.ok()) made.lock_ = std::move(lock).value();
+        if (status.ok()) status = write_marker(prefix, marker, is_on_objects);
+        if (status.ok()) return made;
+        made.lock_.release();
+        (void)remove_folder(made.folder_);
+    }
+    if (!is_on_objects) (void)remove_marker(prefix);  // one that stays says that nothing is there
     return status;
 }
 
@@ -233,19 +278,16 @@ Carried Stage::carried(std::int64_t step, const std::string& from, std::int64_t 
 void Stage::end() noexcept {
     // Where a run with if_exists replace has taken the place, the marker is that one's.
     const Result<std::optional<Marker>> marker = read_marker(prefix_);
-    Status removed = marker.status();
-    if (marker.ok() && marker.value() && marker.value()->folder == folder_) removed = remove_marker(prefix_);
-    lock_.release();
-    if (!removed.ok()) {
-        // A marker without its folder would be taken for steps that are lost.
-        std::fprintf(
-            stderr, "hakobi: %s: all steps have arrived, but the marker stays, and the empty folder %s: %s\n",
-            prefix_.c_str(), folder_.c_str(), removed.text().c_str());
-        return;
+    Status ended = marker.status();
+    if (marker.ok() && marker.value() && marker.value()->folder == folder_) {
+        ended = end_stage(prefix_, *marker.value(), lock_);
+    } else {
+        lock_.release();
+        if (marker.ok() && !remove_folder(folder_)) ended = status_of_errno(errno, "cannot remove", folder_);
     }
-    if (!remove_folder(folder_))
-        std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix_.c_str(),
-                     folder_.c_str());
+    if (!ended.ok())
+        std::fprintf(stderr, "hakobi: %s: all steps have arrived, but the stage %s stays: %s\n",
+                     prefix_.c_str(), folder_.c_str(), ended.text().c_str());
 }
 
 namespace {
@@ -292,6 +334,7 @@ Result<std::optional<Marker>> read_marker(const std::string& prefix) {
         Marker marker;
         marker.node = line_after(node_word);
         marker.folder = line_after(folder_word);
+        marker.is_of_nothing = rest.starts_with(nothing_line);
         if (!series_on_stage(marker.folder).empty()) return std::optional(marker);
     }
     return Status(ErrorCode::format, path + " does not say where its steps are staged: look for " +
@@ -305,6 +348,10 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!found.value()) return Unfinished();
     const Marker& marker = *found.value();
     const std::string staged = series_on_stage(marker.folder);
+    if (marker.is_of_nothing) {
+        if (Status status = end_empty_stage(prefix, marker); !status.ok()) return status;
+        return Unfinished();
+    }
     if (!is_folder(marker.folder)) {
         return Status(ErrorCode::not_found, "steps of " + prefix + " are on the stage " + where(marker) +
                                                 ", which is not to be seen on node " + node_name() +
@@ -320,9 +367,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!unfinished.ok()) return unfinished.status();
     Unfinished result;
     result.lost = std::move(unfinished.value().lost);
-    if (removes) {
-        for (const std::string& part : series.value().parts) storage::discard_file(part);
-    }
+    if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);
     if (!series.ok()) return series.status();
     if (Status status = carry_all(prefix, staged, series.value(), gaps, result); !status.ok()) return status;
@@ -330,12 +375,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!series.ok()) return series.status();
     const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();
     if (!is_empty && !removes) return result;
-    if (Status status = remove_marker(prefix); !status.ok() && status.code() != ErrorCode::not_found)
-        return status;
-    lock.value().release();
-    if (!remove_folder(marker.folder))
-        std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),
-                     marker.folder.c_str());
+    if (Status status = end_stage(prefix, marker, lock.value()); !status.ok()) return status;
     return result;
 }
 
@@ -344,6 +384,7 @@ Status discard_stage(const std::string& prefix) {
     if (!found.ok()) return found.status();
     if (!found.value()) return {};
     const Marker& marker = *found.value();
+    if (marker.is_of_nothing) return end_empty_stage(prefix, marker);
     if (is_folder(marker.folder)) {
         const std::string staged = series_on_stage(marker.folder);
         Result<storage::LockFile> lock = lock_series(staged);
@@ -351,11 +392,8 @@ Status discard_stage(const std::string& prefix) {
         const Result<Series> series = find_series(staged);
         if (!series.ok()) return series.status();
         for (const Staged& file : staged_files(series.value())) discard(file);
-        for (const std::string& part : series.value().parts) storage::discard_file(part);
-        if (Status status = remove_marker(prefix); !status.ok()) return status;
-        lock.value().release();
-        (void)remove_folder(marker.folder);
-        return {};
+        if (Status status = remove_parts(series.value()); !status.ok()) return status;
+        return end_stage(prefix, marker, lock.value());
     }
     std::fprintf(stderr,
                  "hakobi: %s: the steps that are replaced are partly on the stage %s, and stay there\n",

@@ -20,17 +20,19 @@ namespace hakobi::series {
 //   /local/nvme/run.0123456789abcdef.stage/run_000012.nc and all other names of a series (series.hpp), its lock among them
 //   folder/run.staged                           the marker: a text that names that folder and its node
 //
-//  1. `make` makes the folder, then writes the marker. From here until all steps have arrived both are there.
+//  1. `make` writes the marker, which says that nothing is on the stage, makes the folder, and writes the marker anew without that. From
+//     here until all steps have arrived both are there.
 //  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. What has its final name is whole.
 //  3. A whole file is copied to its place (Carrier), under a temporary name there, gets its final name, and is removed from the
 //     stage: a step is whole in at least one of the two at any time. What has a final name at its place is whole, as ever.
-//  4. `end` removes the marker and then the folder, when all have arrived: a kill leaves an empty folder at most.
+//  4. When all have arrived `end` has the marker say again that nothing is there, and removes the folder, then the marker. Where a kill
+//     comes between, the marker leads to the folder, which may be gone: nobody's steps are lost with it.
 //  5. Whoever takes the series' lock and finds a marker brings home what the stage holds (`bring_home`): 2 for what is whole under a
 //     temporary name, then 3 in the order of the steps, then 4. Where the folder is not to be seen, on another node, nothing is
 //     changed, and the error says where the steps are.
 //
 // The place may be on objects, "s3://bucket/run": 3 is then a put (carrier.hpp), and the marker, created conditionally before the run looks
-// at what is there, keeps other runs out: no lock is. Who finds it asks the lock of the stage's folder whether its writer lives. Decision 80.
+// at what is there, keeps other runs out: no lock is. It never says that the stage is empty: 1 makes the folder first, 4 removes it last. Who finds it asks the lock of the stage's folder whether its writer lives. Decision 80.
 // Of a format that has a store the stage has the folder of each step's members, run_000012.zarr.
 //
 // The marker moves with the steps, so a series may be moved to another folder, or renamed: the file names on the stage keep the old
@@ -59,9 +61,12 @@ class Stage {
     storage::LockFile lock_;  // of the series on the stage
 };
 
+/// Behind a prefix: its marker.
+inline constexpr std::string_view marker_suffix = ".staged";
 /// What stands in a marker.
 struct Marker {
     std::string node, folder;
+    bool is_of_nothing = false;  ///< the folder has no step, and may not be there
 };
 [[nodiscard]] std::string marker_path(std::string_view prefix);
 /// The prefix whose marker has that name; nothing where it is no marker's name.

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <vector>
 
-#include "base/guard.hpp"
 #include "format/registry.hpp"
 #include "series/series.hpp"
 #include "storage/file.hpp"
@@ -60,6 +59,12 @@ Status check_free(const std::string& path, bool is_file_right) {
     if (is_file && is_file_right) return {};
     const char* const what = S_ISDIR(info.st_mode) ? "folder" : is_file ? "file" : "special file";
     return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
+}
+
+bool has_other_names(const std::string& path) {
+    struct stat info {};
+    return ::lstat(storage::system_path(path).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+           info.st_nlink > 1;
 }
 
 Status write_metadata(storage::File& file, std::span<const format::Extent> metadata) {
@@ -119,15 +124,20 @@ Status make_longer(const std::string& path, std::int64_t file_bytes) {
     return status;
 }
 
-void cut_file(const std::string& path, std::int64_t file_bytes) noexcept {
-    (void)guarded("cutting " + path, [&]() -> Status {
-        Result<storage::FilePtr> file =
-            storage::open_file(path, {.read = true, .write = true, .regular_only = true});
-        if (!file.ok()) return file.status();
-        const Result<std::int64_t> size = file.value()->size_bytes();
-        if (size.ok() && size.value() > file_bytes) (void)file.value()->set_size(file_bytes);
-        return file.value()->close();
-    });
+Status cut_file(const std::string& path, std::int64_t file_bytes, std::span<const std::byte> begins) {
+    Result<storage::FilePtr> file =
+        storage::open_file(path, {.read = true, .write = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    std::vector<std::byte> found(begins.size());
+    const Result<std::int64_t> read =
+        found.empty() ? Result<std::int64_t>(0) : file.value()->read_at(found, 0);
+    if (!read.ok()) return read.status();
+    if (!std::ranges::equal(found, begins)) return {};
+    const Result<std::int64_t> size = file.value()->size_bytes();
+    Status status = size.status();
+    if (status.ok() && size.value() > file_bytes) status = file.value()->set_size(file_bytes);
+    status.keep_first(file.value()->close());
+    return status;
 }
 
 namespace {

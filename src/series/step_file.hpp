@@ -35,6 +35,9 @@ inline constexpr std::string_view stage_suffix = ".stage";
 /// `exists` when something has the name; with `is_file_right` a regular file or a link may.
 Status check_free(const std::string& path, bool is_file_right = false);
 
+/// Whether the file has further names (hard links): `cp -al` has made a copy of its folder that shows whatever is written to it. Local.
+[[nodiscard]] bool has_other_names(const std::string& path);
+
 /// Writes a layout's metadata to its places, up to the first error.
 [[nodiscard]] Status write_metadata(storage::File& file, std::span<const format::Extent> metadata);
 
@@ -57,7 +60,8 @@ Status commit_step(const std::string& path, std::span<const format::Extent> comm
 /// Makes a file at least so long; what is new is zeros.
 Status make_longer(const std::string& path, std::int64_t file_bytes);
 /// Makes a file that is longer than `file_bytes` so long.
-void cut_file(const std::string& path, std::int64_t file_bytes) noexcept;
+/// One that does not begin with `begins` stays: a step was committed to it after all.
+Status cut_file(const std::string& path, std::int64_t file_bytes, std::span<const std::byte> begins = {});
 
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.

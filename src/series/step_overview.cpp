@@ -79,13 +79,14 @@ Status write_overview(const Step& step, const std::string& source_path, bool syn
     const std::string path = part_path(final, token(step.run, step.number));
     const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
     if (from.get() < 0) return status_of_errno(errno, "cannot read", source);
-    const Descriptor to(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    Descriptor to(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (to.get() < 0) return status_of_errno(errno, "cannot make", path);
     Discarding discarding(path);
     const std::string name = step.path.substr(step.path.rfind('/') + 1);
     Status status = overview::make_overview(from.get(), name, std::move(fields), to.get(), most_bytes);
     if (!status.ok()) return {status.code(), path + ": " + status.text()};
     if (sync && ::fsync(to.get()) != 0) return status_of_errno(errno, "cannot sync", path);
+    if (const int error = to.close(); error != 0) return status_of_errno(error, "cannot close", path);
     if (std::rename(path.c_str(), final.c_str()) != 0) return status_of_errno(errno, "cannot rename", path);
     discarding.keep();
     return {};

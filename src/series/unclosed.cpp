@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "mpi/at_finalize.hpp"
@@ -29,11 +30,12 @@ List& list() {
     return *made;
 }
 
-/// Those on one Comm, or all, in the order of create.
+/// This process's on one Comm, or all, in the order of create.
 std::vector<Unclosed*> unclosed(const mpi::CommState* comm) {
     const std::scoped_lock lock(list().mutex);
     std::vector<Unclosed*> found;
     for (const Entry& entry : list().entries) {
+        if (!entry.output->maker().is_this_process()) continue;
         if (comm == nullptr || &entry.output->own_comm().state() == comm) found.push_back(entry.output);
     }
     return found;
@@ -85,8 +87,13 @@ class AtFree final : public mpi::Attachment {
 }  // namespace
 
 void add_unclosed(Unclosed& output) {
-    static std::once_flag once;
-    std::call_once(once, [] { mpi::at_finalize(mpi::FinalizeStage::with_others, finish_all_at_finalize); });
+    {
+        static std::optional<Maker> has_asked;
+        const std::scoped_lock lock(list().mutex);
+        const bool is_asked = has_asked && has_asked->is_this_process();
+        if (!is_asked) mpi::at_finalize(mpi::FinalizeStage::with_others, finish_all_at_finalize);
+        has_asked.emplace();
+    }
     (void)output.own_comm().state().attachment_of<AtFree>();
     const std::scoped_lock lock(list().mutex);
     list().entries.push_back({&output, nullptr});
@@ -100,6 +107,10 @@ void remove_unclosed(Unclosed& output) noexcept {
 }
 
 void drop_unclosed(std::unique_ptr<Unclosed> output) noexcept {
+    if (!output->maker().is_this_process()) {
+        (void)output.release();  // its destructor would wait for threads that are the parent's
+        return;
+    }
     std::unique_lock lock(list().mutex);
     const auto at = std::ranges::find(list().entries, output.get(), &Entry::output);
     if (at == list().entries.end()) {

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "base/forked.hpp"
+
 namespace hakobi::series {
 
 // Steps that end_step has accepted are finished also where nobody calls close:
@@ -15,6 +17,7 @@ namespace hakobi::series {
 //     all ranks have dropped it; Comm::free; MPI_Finalize, once all its ranks are there. Rank 0 says which call was missing.
 //  4. Where no such call comes (a signal, MPI_Abort), receipts say what is stored (receipts.hpp), rank 0's last line names what has
 //     no name yet (last_words.hpp), and the next opener completes it (unfinished.hpp).
+//  5. A child made by fork has none of its parent's outputs: it neither closes nor finishes them, and forgets those that it drops.
 
 /// An output as this list knows it.
 class Unclosed {
@@ -26,6 +29,10 @@ class Unclosed {
     [[nodiscard]] virtual bool has_pending() const noexcept = 0;
     /// What close does, with its errors on rank 0's stderr. Collective over its Comm where something is pending, else local.
     virtual void finish() noexcept = 0;
+    [[nodiscard]] const Maker& maker() const noexcept { return maker_; }
+
+  private:
+    Maker maker_;
 };
 
 /// Local, in the same order on all ranks of a Comm.

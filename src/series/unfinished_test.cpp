@@ -33,8 +33,7 @@ class UnfinishedTest : public ::testing::Test {
         std::ofstream(part) << std::string(static_cast<std::size_t>(file_bytes), 'v');
         auto file = storage::open_file(part, {.write = true});
         for (const int writer : stored)
-            write_receipt(*file.value(), {.token = token, .file_bytes = file_bytes}, writer, num_writers,
-                          false);
+            write_receipt(*file.value(), {.token = token, .file_bytes = file_bytes}, writer, num_writers);
         return part;
     }
     Unfinished complete(Gaps gaps = Gaps::left) {
@@ -132,6 +131,37 @@ TEST_F(UnfinishedTest, StepsOnAMeshThatIsLostAreLostToo) {
     EXPECT_EQ(done.completed[0].step, 3);
     EXPECT_EQ(done.lost.size(), 3U);
     EXPECT_TRUE(fs::exists(path_of(3) + std::string(mesh_suffix)));
+}
+
+// As cp -al makes them.
+TEST_F(UnfinishedTest, AFileWithFurtherNamesStaysAsItIsUnderThose) {
+    for (const bool is_called_whole : {false, true}) {
+        const std::int64_t step = is_called_whole ? 2 : 1;
+        std::string part = leave(step, 2, {0, 1});
+        const std::string with_receipts = bytes_of(part);
+        if (is_called_whole) fs::rename(part, whole_path(part));
+        if (is_called_whole) part = whole_path(part);
+        const std::string copy = folder_ + "/copy" + std::to_string(step);
+        fs::create_hard_link(part, copy);
+        const Unfinished done = complete();
+        ASSERT_EQ(done.completed.size(), 1U);
+        EXPECT_EQ(bytes_of(path_of(step)), std::string(static_cast<std::size_t>(file_bytes), 'v'));
+        EXPECT_EQ(bytes_of(copy), with_receipts);
+        EXPECT_TRUE(find_series(prefix_).value().parts.empty());
+    }
+}
+
+TEST_F(UnfinishedTest, AMarkerThatHasNoNameYetIsRemovedWithTheOtherParts) {
+    const std::string part = part_path(prefix_ + ".staged", 0xbeef);
+    std::ofstream(part) << "hakobi stage\n";
+    const std::string like_it = prefix_ + ".staged.mine.part";
+    std::ofstream(like_it) << "notes";
+    const Series series = find_series(prefix_).value();
+    EXPECT_EQ(series.parts, std::vector<std::string>{part});
+    EXPECT_TRUE(complete().lost.empty());
+    EXPECT_TRUE(remove_parts(series).ok());
+    EXPECT_FALSE(fs::exists(part));
+    EXPECT_TRUE(fs::exists(like_it));
 }
 
 TEST_F(UnfinishedTest, NothingThatIsThereIsReplaced) {

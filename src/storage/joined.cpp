@@ -18,10 +18,6 @@ std::string members_path(const std::string& folder) {
     return folder + "/members";
 }
 
-std::string rest_path(const std::string& folder) {
-    return folder + "/rest";
-}
-
 Status damaged(const std::string& folder) {
     return {ErrorCode::format, members_path(folder) + ": it does not say where members are"};
 }
@@ -179,6 +175,10 @@ class JoinedFile final : public File {
 
 std::string member_path(const std::string& folder, std::size_t member) {
     return folder + "/" + std::to_string(member);
+}
+
+std::string rest_path(const std::string& folder) {
+    return folder + "/rest";
 }
 
 std::string joined_folder(const std::string& path) {

@@ -31,6 +31,7 @@ Status make_joined(const std::string& folder, std::span<const Member> members);
 /// The sizes of its members; format where one has another size than it was made with. Local.
 Result<std::vector<std::int64_t>> sizes_of_members(const std::string& folder);
 [[nodiscard]] std::string member_path(const std::string& folder, std::size_t member);
+[[nodiscard]] std::string rest_path(const std::string& folder);
 
 /// The folder of a path with that scheme; "" of any other path.
 [[nodiscard]] std::string joined_folder(const std::string& path);

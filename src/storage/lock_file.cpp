@@ -100,11 +100,14 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
     LockFile result;
     result.name_ = path.substr(slash == std::string::npos ? 0 : slash + 1);
     const char* name = result.name_.c_str();
-    result.folder_ = Descriptor(open_retrying(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY));
+    result.folder_ =
+        OwnDescriptor([&] { return open_retrying(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY); });
     if (result.folder_.get() < 0) return status_of_errno(errno, "cannot open folder", folder);
     for (int tries = 0; tries < most_tries; ++tries) {
-        Descriptor file(
-            open_retrying(result.folder_.get(), name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+        OwnDescriptor file([&] {
+            return open_retrying(result.folder_.get(), name,
+                                 O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        });
         if (file.get() < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR))
             return in_the_way("not a regular file");
         if (file.get() < 0) return status_of_errno(errno, "cannot make", path);
@@ -143,8 +146,8 @@ void LockFile::release() noexcept {
     if (file_.get() < 0) return;
     if (has_name(file_.get(), folder_.get(), name_.c_str()))
         (void)::unlinkat(folder_.get(), name_.c_str(), 0);
-    file_ = Descriptor();
-    folder_ = Descriptor();
+    file_ = OwnDescriptor();
+    folder_ = OwnDescriptor();
 }
 
 }  // namespace hakobi::storage

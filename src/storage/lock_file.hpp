@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.hpp"
+#include "base/forked.hpp"
 #include "base/status.hpp"
 
 namespace hakobi::storage {
@@ -14,7 +14,8 @@ namespace hakobi::storage {
 /// One owner at a time of what a file's name stands for (the steps of a prefix, a folder of pieces).
 ///
 ///  1. The file is made if it is missing and locked (an open file description's lock: it ends with its holder, however
-///     that ends, also over NFS, and holds against the same process). Its one line says who the owner is.
+///     that ends, also over NFS, and holds against the same process). Its one line says who the owner is. Children of the owner
+///     do not hold it: in them `is_held` is false, and `release` does nothing.
 ///  2. The owner's file is the one that has the name: whoever locks a file that was removed meanwhile begins again.
 ///  3. `release` removes the file while it is locked, so that nobody can hold one that a successor takes for free.
 ///
@@ -40,7 +41,7 @@ class LockFile {
     [[nodiscard]] const std::string& left_by() const noexcept { return left_by_; }
 
   private:
-    Descriptor folder_, file_;
+    OwnDescriptor folder_, file_;
     std::string name_;     // in the folder
     std::string left_by_;  // of a dead owner
 };

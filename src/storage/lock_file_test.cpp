@@ -93,6 +93,45 @@ TEST_F(LockFileTest, OfADeadOwnerIsTakenOverAndSaidSo) {
     EXPECT_TRUE(lock.value().left_by().starts_with("pid ")) << lock.value().left_by();
 }
 
+// An open file description's locks are shared by fork.
+TEST_F(LockFileTest, IsNotHeldByAChildThatOutlivesItsOwner) {
+    int ends[2] = {};
+    ASSERT_EQ(pipe(ends), 0);
+    EXPECT_EQ(in_a_process([&] {
+                  const Result<LockFile> lock = LockFile::take(path(), "x");
+                  Result<FilePtr> file = open_file(folder + "/data", {.write = true, .create = true});
+                  const bool is_locked = lock.ok() && file.ok() && file.value()->lock_range(0, 10).ok();
+                  if (fork() == 0) {
+                      char none = 0;
+                      close(ends[1]);
+                      _exit(static_cast<int>(read(ends[0], &none, 1)));  // until the test is over
+                  }
+                  _exit(is_locked ? 0 : 1);
+                  return 0;
+              }),
+              0);
+    close(ends[0]);
+    EXPECT_TRUE(LockFile::take(path(), "x").ok());
+    alarm(20);  // a range is waited for
+    Result<FilePtr> file = open_file(folder + "/data", {.write = true});
+    EXPECT_TRUE(file.value()->lock_range(0, 10).ok());
+    alarm(0);
+    close(ends[1]);
+}
+
+TEST_F(LockFileTest, IsNotReleasedByAChild) {
+    Result<LockFile> lock = LockFile::take(path(), "x");
+    ASSERT_TRUE(lock.ok());
+    EXPECT_EQ(in_a_process([&] {
+                  const bool is_held = lock.value().is_held();
+                  lock.value().release();
+                  return is_held ? 1 : 0;
+              }),
+              0);
+    EXPECT_TRUE(fs::exists(path()));
+    EXPECT_EQ(LockFile::take(path(), "x").status().code(), ErrorCode::exists);
+}
+
 TEST_F(LockFileTest, IsRemovedWhereItsFolderHasBeenMoved) {
     fs::create_directory(folder + "/a");
     Result<LockFile> lock = LockFile::take(folder + "/a/lock", "x");

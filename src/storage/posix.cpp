@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cerrno>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/forked.hpp"
 #include "storage/posix_abilities.hpp"
 #include "storage/range_lock.hpp"
 
@@ -36,14 +38,17 @@ bool is_aligned(const void* address, std::int64_t offset) {
 
 class PosixFile final : public File {
   public:
-    PosixFile(std::string path, int fd, int direct_fd, bool is_shared)
+    PosixFile(std::string path, int fd, int direct_fd, const OpenMode& mode)
         : path_(std::move(path)),
           fd_(fd),
           direct_fd_(direct_fd),
           storage_(look_at(fd)),
           limit_bytes_(size_limit_bytes()) {
         storage_.abilities.is_direct = direct_fd >= 0;
-        if (is_shared) pass_cache(fd, storage_.abilities);
+        if (mode.is_shared) pass_cache(fd, storage_.abilities);
+        // Ranges are locked by it.
+        if (mode.write) kept_.emplace();
+        if (mode.write) keep_from_children(fd);
     }
     ~PosixFile() override { (void)close(); }
 
@@ -152,8 +157,11 @@ class PosixFile final : public File {
     }
 
     Status close() override {
+        // A child has no such descriptor, or another file by its number.
+        if (kept_ && !kept_->is_this_process()) return {};
         // Linux frees the descriptor whatever close returns; repeating it could close another thread's file.
         Status status;
+        if (kept_) forget_descriptor(fd_);
         for (int* fd : {&direct_fd_, &fd_}) {
             const int open_fd = std::exchange(*fd, -1);
             if (open_fd >= 0 && ::close(open_fd) != 0 && errno != EINTR)
@@ -225,6 +233,7 @@ class PosixFile final : public File {
     PosixStorage storage_;
     std::atomic<bool> is_direct_refused_ = false;
     std::int64_t limit_bytes_;
+    std::optional<Maker> kept_;  // from children
 };
 
 int open_file_retrying(const char* path, int flags) {
@@ -284,7 +293,7 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
         return Status(kind_code, "cannot open " + name + ": it is not a regular file");
     }
     const int direct_fd = mode.direct ? open_file_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
-    return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd, mode.is_shared));
+    return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd, mode));
 }
 
 }  // namespace hakobi::storage

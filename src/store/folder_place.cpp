@@ -13,6 +13,7 @@
 #include <map>
 
 #include "base/descriptor.hpp"
+#include "base/forked.hpp"
 #include "store/files.hpp"
 #include "store/place.hpp"
 
@@ -34,7 +35,7 @@ constexpr std::int64_t mtime_grain_ns = 20'000'000;
 
 /// Takes the lock that says "this writer lives"; false where another process holds it. Where the file system knows no such
 /// locks the answer is true.
-bool lock_as_owner(const Descriptor& index) {
+bool lock_as_owner(const OwnDescriptor& index) {
     while (::flock(index.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) return false;
         if (errno != EINTR) return true;
@@ -51,7 +52,7 @@ class FolderLog final : public OwnLog {
             temporary, {.read = true, .write = true, .create = true, .exclusive = true, .name = path_});
         opened.status().throw_if_error();
         file_ = std::move(opened).value();
-        lock_ = Descriptor(::open(temporary.c_str(), O_RDWR | O_CLOEXEC));
+        lock_ = OwnDescriptor([&] { return ::open(temporary.c_str(), O_RDWR | O_CLOEXEC); });
         // Without its lock it would pass for dead.
         Status status = lock_.get() >= 0 ? Status() : status_of_errno(errno, "cannot open", temporary);
         if (status.ok()) (void)lock_as_owner(lock_);
@@ -75,10 +76,11 @@ class FolderLog final : public OwnLog {
         return status;
     }
     void remove() override { (void)storage::remove_file(path_); }
+    Status close() override { return file_->close(); }
 
   private:
     std::string path_;
-    Descriptor lock_;
+    OwnDescriptor lock_;
     storage::FilePtr file_;
 };
 
@@ -108,7 +110,8 @@ class FolderGate final : public HeldGate {
         : path_(std::move(path)) {
         // Locked and whole before anybody can see it, and made by one only.
         const std::string temporary = temporary_path(path_);
-        lock_ = Descriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        lock_ = OwnDescriptor(
+            [&] { return ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
         if (lock_.get() < 0) status_of_errno(errno, "cannot close the store by", path_).throw_if_error();
         (void)lock_as_owner(lock_);
         const bool is_written = ::write(lock_.get(), maker.data(), maker.size()) == std::ssize(maker);
@@ -127,7 +130,7 @@ class FolderGate final : public HeldGate {
 
   private:
     std::string path_;
-    Descriptor lock_;
+    OwnDescriptor lock_;
 };
 
 class FolderPlace final : public Place {
@@ -310,7 +313,10 @@ class FolderPlace final : public Place {
                    const std::function<bool(std::int64_t, std::int64_t)>& /*holds_fields*/) override {
         assert(std::ranges::is_sorted(removed, {}, &Extent::offset_bytes));
         const Descriptor file(::open(data_path(stem).c_str(), O_RDWR | O_CLOEXEC));
-        if (file.get() < 0) return;
+        struct stat info {};
+        if (file.get() < 0 || ::fstat(file.get(), &info) != 0) return;
+        // A copy of the store by hard links still has the fields, and the space is taken in any case.
+        if (info.st_nlink > 1) return;
         for (std::size_t i = 0; i < removed.size();) {
             const std::int64_t begin = removed[i].offset_bytes;
             std::int64_t end = begin + removed[i].length_bytes;

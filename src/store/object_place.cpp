@@ -120,6 +120,7 @@ class ObjectLog final : public OwnLog {
     }
 
     void remove() override { (void)objects_->remove(log_name(stem_, 0)); }
+    Status close() override { return {}; }
 
   private:
     [[nodiscard]] Status look_for_header() const {

@@ -55,6 +55,8 @@ class OwnLog {
     virtual Status cut(std::int64_t end_bytes, std::span<const std::byte> end) = 0;
     /// Takes the log away: nothing was recorded in it.
     virtual void remove() = 0;
+    /// No call follows. An error where what was appended without sync may be lost.
+    virtual Status close() = 0;
 };
 
 /// What a log has from `begin_bytes` on.

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -133,6 +134,58 @@ TEST_P(StoreAfterAKill, HasEveryFlushedFieldAndNoOrphanByte) {
         ASSERT_EQ(kill_one_writer(GetParam(), after), "")
             << "kill " << i << ", after " << after.count() << " us";
     }
+}
+
+// flock's locks are shared by fork.
+TEST(StoreAfterFork, AChildThatLivesKeepsNoDeadWriterAlive) {
+    const StoreFolder folder;
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const pid_t owner = ::fork();
+    if (owner == 0) {
+        Store store = Store::open(folder.path(), {.schema = "weather"});
+        store.archive(key_of(1), field_of(100, 1));
+        store.flush();
+        if (::fork() == 0) {
+            char none = 0;
+            ::close(ends[1]);
+            ::_exit(static_cast<int>(::read(ends[0], &none, 1)));  // until the test is over
+        }
+        ::kill(::getpid(), SIGKILL);
+    }
+    ::close(ends[0]);
+    ::waitpid(owner, nullptr, 0);
+    const Folder opened = Folder::open(folder.path(), "");
+    ASSERT_EQ(opened.contents().writers.size(), 1U);
+    EXPECT_TRUE(opened.place().is_over(opened.contents().writers[0]));
+    EXPECT_TRUE(recover(opened, {}).left.empty());
+    EXPECT_EQ(Store::open(folder.path()).list().size(), 1);
+    ::close(ends[1]);
+}
+
+TEST(StoreAfterFork, AChildEndsNothing) {
+    const StoreFolder folder;
+    Store store = Store::open(folder.path(), {.schema = "weather"});
+    store.archive(key_of(1), field_of(100, 1));
+    EXPECT_EQ(in_child([&]() -> std::string {
+                  const std::string told =
+                      StoreFolder::text_of([&] { store.archive(key_of(2), field_of(100, 2)); });
+                  store.close();
+                  { const Store taken = std::move(store); }
+                  return told;
+              }),
+              "this process was forked, and the store's writer is its parent's: open the store here");
+    EXPECT_EQ(in_child([&]() -> std::string {
+                  Store own = Store::open(folder.path());
+                  own.archive(key_of(3), field_of(100, 3));
+                  own.close();
+                  return "";
+              }),
+              "");
+    store.archive(key_of(4), field_of(100, 4));
+    store.flush();
+    store.close();
+    EXPECT_EQ(Store::open(folder.path()).list().size(), 2);
 }
 
 std::string only_file(const std::string& path, const std::string& extension) {

@@ -72,7 +72,7 @@ void Store::archive(const Key& key, std::span<const std::byte> bytes, std::strin
     impl_->folder.schema().split(key, split).throw_if_error();
     check_values(split);
     const std::scoped_lock lock(impl_->writing);
-    if (!impl_->writer) impl_->writer = std::make_unique<store::Writer>(impl_->folder, impl_->options);
+    if (!impl_->writer) impl_->writer.reset(new store::Writer(impl_->folder, impl_->options));
     impl_->writer->archive(split, form, bytes);
 }
 

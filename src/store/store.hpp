@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/forked.hpp"
 #include "store/field_reader.hpp"
 #include "store/folder.hpp"
 #include "store/index_reader.hpp"
@@ -24,7 +25,7 @@ struct HAKOBI_HIDDEN Store::Impl {
     store::IndexReader index;
     store::FieldReader reader;
     std::mutex writing;  ///< for what follows
-    std::unique_ptr<store::Writer> writer;
+    std::unique_ptr<store::Writer, DeletedByMaker> writer;
 };
 
 }  // namespace hakobi

@@ -175,6 +175,9 @@ void Writer::begin() {
 }
 
 void Writer::require_usable() const {
+    if (!maker_.is_this_process())
+        throw Error(ErrorCode::invalid_argument,
+                    "this process was forked, and the store's writer is its parent's: open the store here");
     if (is_closed_) throw Error(ErrorCode::failed, "the store's writer is closed");
     if (is_failed_)
         throw Error(ErrorCode::failed, "an earlier write to the store failed: its writer can only be closed");
@@ -244,7 +247,7 @@ void Writer::flush() {
 }
 
 void Writer::close() {
-    if (std::exchange(is_closed_, true)) return;
+    if (!maker_.is_this_process() || std::exchange(is_closed_, true)) return;
     Status status;
     if (data_) {
         const std::int64_t written_bytes = data_->end_bytes();
@@ -261,6 +264,8 @@ void Writer::close() {
     if (index_ && index_->num_records() == 0) {
         index_->remove();
         (void)folder_.place().remove_data(index_->stem());
+    } else if (index_) {
+        status.keep_first(index_->close());
     }
     index_.reset();
     status.throw_if_error();

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/forked.hpp"
 #include "storage/file.hpp"
 #include "store/data_stream.hpp"
 #include "store/folder.hpp"
@@ -61,6 +62,8 @@ class IndexFile {
     Status cut();
     /// Takes the file away: nothing was recorded in it.
     void remove();
+    /// No append follows. An error where records may be lost.
+    Status close() { return log_->close(); }
 
     [[nodiscard]] const std::string& stem() const noexcept { return stem_; }
     [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }
@@ -92,6 +95,7 @@ class Writer {
     [[nodiscard]] const StoreCounters& counters() const noexcept { return counters_; }
     /// Of its files, once it has archived.
     [[nodiscard]] const std::string& stem() const noexcept { return stem_; }
+    [[nodiscard]] const Maker& maker() const noexcept { return maker_; }
 
   private:
     struct Batch {
@@ -115,6 +119,7 @@ class Writer {
     std::int64_t committed_bytes_ = 0;  // of the data file
     bool is_failed_ = false;
     bool is_closed_ = false;
+    Maker maker_;
 };
 
 }  // namespace hakobi::store

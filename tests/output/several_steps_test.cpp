@@ -153,6 +153,30 @@ TEST_F(SeveralSteps, ThatAreCompressedGoOnInTheFileOfTheRunThatIsResumed) {
     expect_values(folder + "/run", 4, compressed);
 }
 
+// cp -al copies a folder so.
+TEST_F(SeveralSteps, LeaveAFileThatHasFurtherNamesAndBeginANewOne) {
+    const OutputOptions options{.method = "pipelined", .steps_per_file = all_steps};
+    write(comm, folder + "/run", options, 0, 1);
+    std::vector<char> before;
+    if (is_rank_0()) {
+        before = bytes_of_file(folder + "/run_000000.nc");
+        fs::create_hard_link(folder + "/run_000000.nc", folder + "/copy");
+    }
+    OutputOptions next = options;
+    next.if_exists = IfExists::resume;
+    write(comm, folder + "/run", next, 2, 3);
+    expect_values(folder + "/run", 4);
+    if (is_rank_0()) {
+        EXPECT_TRUE(bytes_of_file(folder + "/copy") == before);
+        EXPECT_EQ(names(), (std::vector<std::string>{"copy", "run_000000.nc", "run_000002.nc"}));
+    }
+    write(comm, folder + "/run", next, 4, 5);  // in the file that this run has alone
+    expect_values(folder + "/run", 6);
+    if (is_rank_0()) {
+        EXPECT_EQ(names().size(), 3U);
+    }
+}
+
 TEST_F(SeveralSteps, WithOtherFieldsBeginANewFile) {
     Output out = Output::create(comm, folder + "/run", {.steps_per_file = all_steps});
     const std::vector<TestField> fewer = {plain[0]};

@@ -202,7 +202,7 @@ def test_a_killed_run_loses_nothing_that_it_accepted(home: Path, stage: Path, se
     left = [str(path) for folder in (home, stage) for path in folder.rglob("*")]
     assert settings["HAKOBI_ASYNCHRONOUS"] == "1" or not missing, (opener, opened, told, left)
     assert missing == named, opened.stderr
-    assert opened.returncode == 0 or "no unfinished step of that prefix" in opened.stderr or not whole_steps(home)
+    assert opened.returncode == 0 or "no step of that prefix" in opened.stderr or not whole_steps(home)
 
 
 def test_what_has_not_arrived_is_listed_and_not_read(hakobi: object, home: Path, stage: Path) -> None:
@@ -354,3 +354,110 @@ def test_a_damaged_marker_is_one_error(home: Path, stage: Path) -> None:
     finished = write(home, stage, if_exists="resume")
     assert finished.returncode != 0
     assert "run.staged does not say where its steps are staged" in finished.stderr
+
+
+MESH_WRITER = """
+import os, sys, time
+import numpy as np
+import hakobi
+prefix, num_steps, if_exists = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+comm = hakobi.Comm.duplicate()
+out = hakobi.Output.create(comm, prefix, format="vtkhdf", if_exists=if_exists)
+first = 4 if if_exists == "resume" else 0
+points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+for step in range(first, num_steps):
+    out.begin_step(step)
+    if step == first:
+        out.put_mesh(points, np.arange(4), np.array([0, 4]), np.array([10], np.uint8))
+    out.put("p", "Pa", None, np.full(4, step + 0.5), on="points")
+    out.end_step()
+    print(step, flush=True)
+if if_exists == "fail":
+    time.sleep(120)
+out.close()
+"""
+READ_MESH_STEPS = """
+import sys, hakobi
+series = hakobi.Input.open(sys.argv[1])
+for step in series.steps:
+    assert (series.read("p", step=step) == step + 0.5).all(), step
+    assert series.mesh(step).num_points == 4
+print(list(series.steps))
+"""
+
+
+def leave_mesh_steps_on_stage(home: Path, stage: Path) -> None:
+    """A run that was killed when its mesh had arrived, and none of its steps."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", MESH_WRITER, str(home / "run"), "4", "fail"],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=launch.environment(
+            FLAVOUR, {"HAKOBI_STAGE": str(stage), "HAKOBI_STAGE_RATE": "1", "HAKOBI_ASYNCHRONOUS": "0"}
+        ),
+        cwd=home,
+    )
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(4)] == [f"{step}\n" for step in range(4)]
+    wait_until(lambda: (home / "run_000000.hdf.mesh").exists())
+    process.kill()
+    process.communicate()
+    assert not list(home.glob("run_??????.hdf"))
+    assert len(list(stage.glob("*/run_??????.hdf"))) == 4
+
+
+@pytest.mark.parametrize("opener", ["read", "gather", "resume"])
+def test_steps_whose_mesh_has_gone_before_them_come_home(home: Path, stage: Path, opener: str) -> None:
+    leave_mesh_steps_on_stage(home, stage)
+    if opener == "gather":
+        assert run_python(GATHER, home, str(home / "run")).returncode == 0
+    if opener == "resume":
+        resumed = run_python(MESH_WRITER, home, str(home / "run"), "6", "resume", HAKOBI_STAGE=str(stage))
+        assert resumed.returncode == 0, resumed.stderr
+    read = run_python(READ_MESH_STEPS, home, str(home / "run"))
+    assert read.returncode == 0, read.stderr
+    assert read.stdout.strip() == str(list(range(6 if opener == "resume" else 4)))
+    assert not list(stage.iterdir())
+
+
+def test_steps_whose_mesh_is_gone_are_named_and_kept(home: Path, stage: Path) -> None:
+    leave_mesh_steps_on_stage(home, stage)
+    (home / "run_000000.hdf.mesh").unlink()
+    gathered = run_python(GATHER, home, str(home / "run"))
+    assert gathered.returncode == 0, gathered.stderr
+    for step in range(4):
+        assert f"step {step} did not come from the stage" in gathered.stderr
+    assert f"needs {home}/run_000000.hdf.mesh, which is not there" in gathered.stderr
+    assert len(list(stage.glob("*/run_??????.hdf"))) == 4
+
+
+def marker_of_nothing(home: Path, stage: Path, has_folder: bool) -> None:
+    """What a run leaves that was killed between its marker and its first step, or behind its last one."""
+    folder = stage / "run.0123456789abcdef.stage"
+    if has_folder:
+        folder.mkdir()
+        (folder / "run.lock").write_text("hakobi lock: pid 1 on nowhere\n")
+    text = f"hakobi stage\nnode elsewhere\nfolder {folder}\nnothing is there\n"
+    (home / "run.staged").write_text(text)
+    (home / "run.staged.0123456789abcdef.part").write_text(text[:20])
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "resume", "replace"])
+@pytest.mark.parametrize("has_folder", [False, True])
+def test_a_stage_without_a_step_is_removed(home: Path, stage: Path, if_exists: str, has_folder: bool) -> None:
+    marker_of_nothing(home, stage, has_folder)
+    finished = write(home, stage, 2, if_exists=if_exists)
+    assert finished.returncode == 0, finished.stderr
+    assert "something is left" not in finished.stderr
+    assert whole_steps(home) == {0, 1}
+    assert not list(stage.iterdir())
+    assert not list(home.glob("run.staged*"))
+
+
+def test_a_series_that_is_whole_is_gathered_at_once(home: Path, stage: Path) -> None:
+    assert write(home, stage, 2).returncode == 0
+    for path in (home / "run", home):
+        gathered = run_python(GATHER, home, str(path))
+        assert gathered.returncode == 0, gathered.stderr
+        assert gathered.stderr.strip().endswith("[]")

@@ -221,7 +221,7 @@ std::string vtk_difference(const StepDescription& next, const FoundStep& found) 
 
 Result<std::unique_ptr<GrowingFile>> resume_file_vtkhdf(const std::string& path,
                                                         const StepDescription& next) {
-    return resume_file<GrowingVtk>(path, "VTKHDF", read_vtkhdf(path), next, vtk_difference);
+    return resume_file<GrowingVtk>(path, "VTKHDF", read_vtkhdf(path, Links::followed), next, vtk_difference);
 }
 
 std::unique_ptr<GrowingFile> begin_file_vtkhdf() {

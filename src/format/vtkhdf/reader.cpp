@@ -21,7 +21,7 @@ constexpr std::array mesh_names = {number_of_points, number_of_cells,    number_
 
 class VtkReader {
   public:
-    explicit VtkReader(hid_t file) : file_(file) {}
+    VtkReader(hid_t file, Links links) : file_(file), links_(links) {}
 
     /// What keeps it from being read as a step; "" when nothing does.
     [[nodiscard]] std::string problem() const {
@@ -115,6 +115,7 @@ class VtkReader {
             check(H5Lunpack_elink_val(value.data(), value.size(), &flags, &file, &object),
                   "H5Lunpack_elink_val");
             field.file = file;
+            if (links_ == Links::left) return field;
         }
         const Handle dataset = open_dataset(group, name);
         const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
@@ -141,17 +142,18 @@ class VtkReader {
     }
 
     hid_t file_;
+    Links links_;
     std::int64_t num_steps_ = 0;  // of a file that may have several
 };
 
 }  // namespace
 
-Result<FoundStep> read_vtkhdf(const std::string& path) {
+Result<FoundStep> read_vtkhdf(const std::string& path, Links links) {
     if (Status status = check_kind(path); !status.ok()) return status;
     FoundStep step;
     std::string problem;
     Status status = with_file(path, "VTKHDF", [&](hid_t file) {
-        VtkReader reader(file);
+        VtkReader reader(file, links);
         problem = reader.problem();
         if (problem.empty()) step = reader.read();
     });

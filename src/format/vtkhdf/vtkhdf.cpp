@@ -106,7 +106,12 @@ class Vtkhdf final : public Format {
         const std::string& path, const StepDescription& next) const override {
         return resume_file_vtkhdf(path, next);
     }
-    [[nodiscard]] Result<FoundStep> read(const std::string& path) const override { return read_vtkhdf(path); }
+    [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
+        return read_vtkhdf(path, Links::followed);
+    }
+    [[nodiscard]] Result<FoundStep> read_alone(const std::string& path) const override {
+        return read_vtkhdf(path, Links::left);
+    }
     [[nodiscard]] Status read_values(const std::string& path, const FoundField& field, const Block& block,
                                      std::span<std::byte> values, std::int64_t step_in_file) const override {
         if (field.shown.is_static || step_in_file == 0)

@@ -344,6 +344,7 @@ Status remove_store(const std::string& store) {
     for (const auto& [name, document] : group.value()->arrays.items()) {
         const std::string folder = store + "/" + name;
         const Result<std::vector<std::string>> listed = names_in(folder);
+        if (!listed.ok() && listed.status().code() != ErrorCode::not_found) return listed.status();
         if (!listed.ok()) continue;
         std::vector<std::string> ours;
         for (const std::string& each : listed.value()) {

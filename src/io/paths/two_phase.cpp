@@ -103,23 +103,24 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
     task.timeline = &account_.timeline;
     if (request.stored != nullptr && is_last) {
         task.when_stored = [told = *request.stored, file = file_.get(), domain,
-                            num = plan.domains.num_domains] { told(*file, domain, num); };
+                            num = plan.domains.num_domains] { return told(*file, domain, num); };
         if (totals.any.has_device_memory) task.when_stored = both(std::move(task.when_stored));
     }
     phase_ = crew_->begin(comm_, std::move(task));
 }
 
 // A device may fail to give what is being stored: told by the last of the storage and of `confirm`.
-std::function<void()> TwoPhase::both(std::function<void()> tell) {
+std::function<Status()> TwoPhase::both(std::function<Status()> tell) {
     const auto num_left = std::make_shared<std::atomic<int>>(2);
     hidden_.when_confirmed = [num_left, tell = std::move(tell)] {
-        if (num_left->fetch_sub(1) == 1) tell();
+        return num_left->fetch_sub(1) == 1 ? tell() : Status();
     };
     return hidden_.when_confirmed;
 }
 
-void TwoPhase::confirm() {
-    if (auto confirmed = std::exchange(hidden_.when_confirmed, {})) confirmed();
+Status TwoPhase::confirm() {
+    const auto confirmed = std::exchange(hidden_.when_confirmed, {});
+    return confirmed ? confirmed() : Status();
 }
 
 std::shared_ptr<ServerWatch> TwoPhase::watch() {

@@ -49,7 +49,7 @@ class TwoPhase {
     void wait(Progress& progress);
 
     /// All ranks have got their values out of devices, for a hidden call whose writers are told only then. Local.
-    void confirm();
+    Status confirm();
     /// What a hidden call could not report any more: for the file's next call, once.
     void leave_undone(Status status) { hidden_.undone = std::move(status); }
     [[nodiscard]] Status take_undone() { return std::exchange(hidden_.undone, {}); }
@@ -68,7 +68,7 @@ class TwoPhase {
   private:
     Status set_up_buffers(bool is_hidden);
     [[nodiscard]] Domains domains_of(const RequestTotals& totals, int num_lanes) const;
-    std::function<void()> both(std::function<void()> tell);
+    std::function<Status()> both(std::function<Status()> tell);
     [[nodiscard]] std::shared_ptr<ServerWatch> watch();
     void reset(std::int64_t num_cycles);
     /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and receives.
@@ -98,7 +98,7 @@ class TwoPhase {
     /// Of a hidden call.
     struct Hidden {
         Status undone;
-        std::function<void()> when_confirmed;
+        std::function<Status()> when_confirmed;
     } hidden_;
 };
 

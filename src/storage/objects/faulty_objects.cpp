@@ -89,7 +89,9 @@ class FaultyObjects final : public Objects {
         const std::scoped_lock lock(mutex_);
         if (operation != fault_.operation) return false;
         ++num_operations_;
-        return num_operations_ >= fault_.nth && num_operations_ < fault_.nth + fault_.num_times;
+        const bool fires = num_operations_ >= fault_.nth && num_operations_ < fault_.nth + fault_.num_times;
+        if (fires && fault_.num_fired) ++*fault_.num_fired;
+        return fires;
     }
     [[nodiscard]] Status injected(const std::string& name) const {
         return {fault_.kind == Kind::error ? fault_.code : ErrorCode::io,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "storage/objects.hpp"
@@ -25,6 +27,7 @@ struct ObjectFault {
     ErrorCode code = ErrorCode::io;  ///< of `error`: no_space, permission, …
     double delay_s = 0.1;
     int num_hidden = 1;
+    std::shared_ptr<std::atomic<std::int64_t>> num_fired = {};  ///< counts how often it has happened
 };
 
 /// `inner` under a fault. `RangedObjects` lose that they are: faults are for those who know whole objects only.

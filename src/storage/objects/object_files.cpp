@@ -30,14 +30,22 @@ Split split(const std::string& path) {
 
 /// Made once for each pool or bucket: it holds connections.
 template <class Place>
+struct KeptPlaces {
+    std::mutex mutex;
+    std::map<std::string, Place> all;
+    static KeptPlaces& get() {
+        static KeptPlaces made;
+        return made;
+    }
+};
+template <class Place>
 Result<Place> kept(const std::string& root, Result<Place> (*make)(const std::string&)) {
-    static std::mutex mutex;
-    static std::map<std::string, Place> all;
-    const std::scoped_lock lock(mutex);
-    const auto found = all.find(root);
-    if (found != all.end()) return found->second;
+    KeptPlaces<Place>& places = KeptPlaces<Place>::get();
+    const std::scoped_lock lock(places.mutex);
+    const auto found = places.all.find(root);
+    if (found != places.all.end()) return found->second;
     Result<Place> made = make(root);
-    if (made.ok()) all.emplace(root, made.value());
+    if (made.ok()) places.all.emplace(root, made.value());
     return made;
 }
 
@@ -170,6 +178,12 @@ Result<std::vector<Listed>> list_s3(const std::string& folder) {
     Result<ObjectsPtr> bucket = bucket_of(root);
     if (!bucket.ok()) return bucket.status();
     return list_names(*bucket.value(), name);
+}
+
+void set_bucket(const std::string& bucket, ObjectsPtr objects) {
+    KeptPlaces<ObjectsPtr>& places = KeptPlaces<ObjectsPtr>::get();
+    const std::scoped_lock lock(places.mutex);
+    places.all.insert_or_assign(bucket, std::move(objects));
 }
 
 Result<ObjectAt> object_at(const std::string& path) {

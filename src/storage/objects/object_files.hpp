@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "storage/file.hpp"
+#include "storage/objects.hpp"
 
 namespace hakobi::storage {
 
@@ -20,5 +21,7 @@ Result<FilePtr> open_s3(const std::string& path, const OpenMode& mode);
 Status commit_s3(const std::string& from, const std::string& to, const CommitMode& mode);
 Status remove_s3(const std::string& path);
 Result<std::vector<Listed>> list_s3(const std::string& folder);
+/// Has a bucket, "//BUCKET", be these objects in place of a server's: for tests.
+void set_bucket(const std::string& bucket, ObjectsPtr objects);
 
 }  // namespace hakobi::storage

@@ -84,6 +84,12 @@ bool is_folder(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/// Of a stage, which a marker names: one of our making is no link.
+bool is_run_folder(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /// A file that is whole on the stage.
 struct Staged {
     std::int64_t step = 0;
@@ -305,7 +311,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!found.value()) return Unfinished();
     const Marker& marker = *found.value();
     const std::string staged = series_on_stage(marker.folder);
-    if (!is_folder(marker.folder)) {
+    if (!is_run_folder(marker.folder)) {
         return Status(ErrorCode::not_found, "steps of " + prefix + " are on the stage " + where(marker) +
                                                 ", which is not to be seen on node " + node_name() +
                                                 ": hakobi gather " + prefix +
@@ -344,7 +350,7 @@ Status discard_stage(const std::string& prefix) {
     if (!found.ok()) return found.status();
     if (!found.value()) return {};
     const Marker& marker = *found.value();
-    if (is_folder(marker.folder)) {
+    if (is_run_folder(marker.folder)) {
         const std::string staged = series_on_stage(marker.folder);
         Result<storage::LockFile> lock = lock_series(staged);
         if (!lock.ok()) return lock.status();

@@ -6,7 +6,9 @@ A name that stands in a file is followed by `open_inside` and `is_inside` alone.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,11 @@ def open_inside(folder: Location, *names: str) -> OpenFile:
     if not isinstance(path, Path):
         return objects.ObjectFile.open(path)
     with _passed(path, folder, names) as last:
-        return _LocalFile(path, os.open(names[-1], _READING, dir_fd=last))
+        file = _LocalFile(path, os.open(names[-1], _READING, dir_fd=last))
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise FormatError(_no_file(path, folder))
+        return file
 
 
 def is_inside(folder: Location, *names: str) -> bool:
@@ -43,7 +49,7 @@ def is_inside(folder: Location, *names: str) -> bool:
     try:
         with _passed(path, folder, names, os.O_NOFOLLOW) as last:
             os.stat(names[-1], dir_fd=last, follow_symlinks=False)
-    except OSError:
+    except (FormatError, OSError):
         return False
     return True
 
@@ -69,9 +75,15 @@ def _passed(path: Path, folder: Location, names: tuple[str, ...], first: int = 0
             at = further
         yield at
     except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
+            raise FormatError(_no_file(path, folder)) from error
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         os.close(at)
+
+
+def _no_file(path: Path, folder: Path | ObjectPath) -> str:
+    return f"{folder.name}: {path.relative_to(str(folder))} is no regular file, or a link is on the way to it"
 
 
 def seen(path: Location) -> Identity | None:

@@ -80,8 +80,9 @@ class _Opener:
                 return file
         try:
             opened = open_inside(self._root, *str(inside).split("/"))
-        except OSError as error:
-            raise FormatError(f"{origin.path.name} has its mesh in {path.name}: {error.strerror}") from error
+        except (FormatError, OSError) as error:
+            reason = getattr(error, "strerror", "") or str(error)
+            raise FormatError(f"{origin.path.name} has its mesh in {path.name}: {reason}") from error
         try:
             handle = open_hdf5(opened)
         except FormatError:

@@ -39,7 +39,8 @@ BloscHeader blosc_header(Codec codec, std::int64_t element_bytes, std::int64_t v
     return bytes;
 }
 
-Status unpack_blosc(Coder& coder, std::span<const std::byte> chunk, std::span<std::byte> values) {
+Status unpack_blosc(Coder& coder, std::int64_t element_bytes, std::span<const std::byte> chunk,
+                    std::span<std::byte> values) {
     const auto damaged = [](const char* how) {
         return Status(ErrorCode::format, std::string("a chunk is damaged: ") + how);
     };
@@ -49,6 +50,7 @@ Status unpack_blosc(Coder& coder, std::span<const std::byte> chunk, std::span<st
     if (header.version != format_version || header.chunk_bytes != std::ssize(chunk))
         return damaged("its header is not Blosc's");
     if (header.values_bytes != std::ssize(values)) return damaged("it holds another number of values");
+    if (header.element_bytes != element_bytes) return damaged("its values are of another size");
     const unsigned number = static_cast<unsigned>(header.flags) >> 5U;
     const bool is_ours = header.block_bytes == header.values_bytes && header.block_begin == block_begin &&
                          (header.flags & (is_copied | is_bit_shuffled)) == 0 &&

@@ -25,8 +25,9 @@ using BloscHeader = std::array<std::byte, blosc_header_bytes>;
 [[nodiscard]] BloscHeader blosc_header(Codec codec, std::int64_t element_bytes, std::int64_t values_bytes,
                                        std::int64_t packed_bytes);
 
-/// Unpacks such a chunk: `values` becomes all of what it holds. format where it is damaged or of another size, unsupported
-/// where it is of several blocks or another codec.
-Status unpack_blosc(Coder& coder, std::span<const std::byte> chunk, std::span<std::byte> values);
+/// Unpacks such a chunk: `values` becomes all of what it holds. format where it is damaged, or of another size or other elements,
+/// unsupported where it is of several blocks or another codec.
+Status unpack_blosc(Coder& coder, std::int64_t element_bytes, std::span<const std::byte> chunk,
+                    std::span<std::byte> values);
 
 }  // namespace hakobi::filter

@@ -11,8 +11,6 @@
 namespace hakobi::format {
 namespace {
 
-constexpr std::size_t most_bytes = 32 << 10;  // an HDF5 object's header holds 64 KiB
-
 constexpr std::array<std::string_view, 7> of_fields_type = {
     "valid_min", "valid_max", "valid_range", "actual_range", "missing_value", "flag_values", "flag_masks"};
 
@@ -60,10 +58,12 @@ bool fits(Number number, ValueType type) {
 }
 
 /// What is wrong with a value; "" when nothing is.
-std::string problem_with(const std::string& name, const Attribute& value, std::optional<ValueType> type) {
+std::string problem_with(const std::string& name, const Attribute& value, std::optional<ValueType> type,
+                         std::size_t most_bytes) {
+    const std::string most_text = std::to_string(most_bytes >> 10U) + " KiB";
     if (const auto* text = std::get_if<std::string>(&value)) {
         if (text->find('\0') != std::string::npos) return "its text has a NUL character";
-        return text->size() > most_bytes ? "its text is longer than 32 KiB" : "";
+        return text->size() > most_bytes ? "its text is longer than " + most_text : "";
     }
     return std::visit(
         [&](const auto& numbers) -> std::string {
@@ -72,7 +72,7 @@ std::string problem_with(const std::string& name, const Attribute& value, std::o
             } else {
                 if (numbers.empty()) return "it has no values";
                 if (numbers.size() > most_bytes / sizeof(numbers[0]))
-                    return "its values take more than 32 KiB";
+                    return "its values take more than " + most_text;
                 if (type && number_type(name, value, true) == NumberType::field &&
                     !std::ranges::all_of(numbers, [&](auto number) { return fits(number, *type); }))
                     return "its values are not of the field's type " + std::string(name_of(*type));
@@ -130,7 +130,8 @@ std::optional<FillValue> fill_value_of(ValueType type, const Attribute& value) {
 }
 
 Status check_attributes(const std::string& whose, const Attributes& attributes,
-                        std::span<const std::string_view> taken, std::optional<ValueType> type) {
+                        std::span<const std::string_view> taken, std::optional<ValueType> type,
+                        std::size_t most_bytes) {
     for (const auto& [name, value] : attributes) {
         const auto bad = [&, &name = name](const std::string& text) {
             return Status(ErrorCode::invalid_argument, whose + ": attribute '" + name + "': " + text);
@@ -141,7 +142,7 @@ Status check_attributes(const std::string& whose, const Attributes& attributes,
         if (std::ranges::find(taken, name) != taken.end()) return bad("an option of its own sets it");
         if (std::ranges::find(librarys_own, name) != librarys_own.end())
             return bad("netCDF keeps the name for itself");
-        if (const std::string problem = problem_with(name, value, type); !problem.empty())
+        if (const std::string problem = problem_with(name, value, type, most_bytes); !problem.empty())
             return bad(problem);
     }
     return {};

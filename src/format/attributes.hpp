@@ -30,7 +30,8 @@ enum class NumberType : std::uint8_t { field, real, int32, int64 };
 /// one of `taken`, which options of their own set, and for a value that no file can hold. `type` is that of the field whose
 /// attributes they are. Pure.
 Status check_attributes(const std::string& whose, const Attributes& attributes,
-                        std::span<const std::string_view> taken, std::optional<ValueType> type);
+                        std::span<const std::string_view> taken, std::optional<ValueType> type,
+                        std::size_t most_bytes);
 
 /// Attributes as bytes for messages and pieces, and back. Equal ones give equal bytes, NaNs included; bytes that are no
 /// encoding make the reader not ok.

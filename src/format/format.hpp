@@ -37,7 +37,7 @@ class StoredFields {
     StoredFields(const StoredFields&) = delete;
     StoredFields& operator=(const StoredFields&) = delete;
     /// Counts the step among those that later ones have to go with. invalid_argument, naming the field, where it does not go with those
-    /// before.
+    /// before, or its coordinates are in none of them.
     virtual Status take(const StepDescription& step) = 0;
 };
 
@@ -56,6 +56,8 @@ class Format {
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// How its files' names end: ".nc". No format's extension is the beginning of another's.
     [[nodiscard]] virtual std::string_view extension() const = 0;
+    /// For check_description.
+    [[nodiscard]] virtual Rules rules() const { return {}; }
     /// Whether the format's files can hold a step that passed check_description; every rank asks before the step is laid out.
     /// Returns unsupported or invalid_argument, naming the field, where they cannot.
     [[nodiscard]] virtual Status check(const StepDescription& /*step*/) const { return {}; }

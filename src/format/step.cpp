@@ -23,10 +23,12 @@ Status bad_step(std::string text) {
 constexpr std::size_t least_axis_bytes = 5 * sizeof(std::int64_t);
 constexpr std::size_t least_field_bytes = 9 * sizeof(std::int64_t) + 4;
 
-Status check_axis(const Axis& axis) {
+Status check_axis(const Axis& axis, const Rules& rules) {
     constexpr std::array<std::string_view, 3> taken = {"units", "standard_name", "_FillValue"};
     const std::string whose = "axis " + axis.name;
-    if (Status status = check_attributes(whose, axis.attributes, taken, ValueType::float64); !status.ok())
+    if (Status status =
+            check_attributes(whose, axis.attributes, taken, ValueType::float64, rules.most_attribute_bytes);
+        !status.ok())
         return status;
     const auto is_one_of = [&](const char* name, std::initializer_list<std::string_view> values) {
         const auto found = axis.attributes.find(name);
@@ -39,7 +41,7 @@ Status check_axis(const Axis& axis) {
     return {};
 }
 
-Status check_field(const FieldDescription& field) {
+Status check_field(const FieldDescription& field, const Rules& rules) {
     constexpr std::array<std::string_view, 5> taken = {"units", "long_name", "standard_name", "coordinates",
                                                        "_FillValue"};
     const std::string whose = "field " + field.name;
@@ -55,10 +57,12 @@ Status check_field(const FieldDescription& field) {
                         std::string(name_of(static_cast<ValueType>(field.fill_value->index()))) +
                         ", its values are " + std::string(name_of(field.type)));
     }
-    return check_attributes(whose, field.attributes, taken, field.type);
+    if (field.file.find('/') != std::string::npos || field.file == "..")
+        return bad_step(whose + ": its values are in a file of another folder");
+    return check_attributes(whose, field.attributes, taken, field.type, rules.most_attribute_bytes);
 }
 
-Status check_coordinates(const StepDescription& step, const FieldDescription& field) {
+Status check_coordinates(const StepDescription& step, const FieldDescription& field, const Rules& rules) {
     std::set<std::string> named;
     for (const std::string& name : field.coordinates) {
         const auto of = [&](const std::string& text) {
@@ -66,7 +70,8 @@ Status check_coordinates(const StepDescription& step, const FieldDescription& fi
         };
         if (name == field.name) return of("itself");
         if (!named.insert(name).second) return of(name + " twice");
-        if (std::ranges::find(step.fields, name, &FieldDescription::name) == step.fields.end() &&
+        if (!rules.is_of_series &&
+            std::ranges::find(step.fields, name, &FieldDescription::name) == step.fields.end() &&
             std::ranges::find(step.axes, name, &Axis::name) == step.axes.end())
             return of(name + ", but the step has no such field");
     }
@@ -124,21 +129,21 @@ std::int64_t FieldDescription::num_elements() const {
     return product;
 }
 
-Status check_description(const StepDescription& step) {
+Status check_description(const StepDescription& step, const Rules& rules) {
     std::set<std::string> taken = {"time"};
     for (const Axis& axis : step.axes) {
         if (!is_name(axis.name))
             return bad_step("axis '" + axis.name + "': a name is letters, digits and underscores");
         if (!taken.insert(axis.name).second) return bad_step("axis " + axis.name + ": the name is taken");
-        if (Status status = check_axis(axis); !status.ok()) return status;
+        if (Status status = check_axis(axis, rules); !status.ok()) return status;
     }
     std::int64_t values_bytes = 0;
     for (const FieldDescription& field : step.fields) {
         if (!is_name(field.name))
             return bad_step("field '" + field.name + "': a name is letters, digits and underscores");
         if (!taken.insert(field.name).second) return bad_step("field " + field.name + ": the name is taken");
-        if (Status status = check_field(field); !status.ok()) return status;
-        if (Status status = check_coordinates(step, field); !status.ok()) return status;
+        if (Status status = check_field(field, rules); !status.ok()) return status;
+        if (Status status = check_coordinates(step, field, rules); !status.ok()) return status;
         values_bytes += field.size_bytes();
         if (values_bytes > max_values_bytes)
             return bad_step("field " + field.name + ": with it the step is too large for a file");
@@ -146,7 +151,9 @@ Status check_description(const StepDescription& step) {
     if (step.time_units.empty()) return bad_step("time_units is empty");
     if (Status status = check_calendar(step.calendar, step.time_units); !status.ok()) return status;
     constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};
-    if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt); !status.ok())
+    if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt,
+                                         rules.most_attribute_bytes);
+        !status.ok())
         return status;
     Result<Dimensions> dimensions = dimensions_of(step);
     if (!dimensions.ok()) return dimensions.status();

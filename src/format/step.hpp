@@ -82,10 +82,17 @@ struct StepDescription {
 /// CF's attribute: "lat lon".
 [[nodiscard]] std::string coordinates_text(const FieldDescription& field);
 
+/// What check_description demands, which the format of the step says (Format::rules).
+struct Rules {
+    /// What fields name as their coordinates is in any step so far: who knows these checks it (StoredFields). Else it is in the step,
+    /// whose file stands alone.
+    bool is_of_series = false;
+    std::size_t most_attribute_bytes = 32 << 10;  ///< of one; an HDF5 object's header holds 64 KiB
+};
 /// Returns invalid_argument, naming the field, when a name, extent or text of the description cannot stand in a file, or all
 /// fields together are larger than a file can be. Every other function that takes a description relies on it, whoever made the
 /// description. Pure.
-Status check_description(const StepDescription& step);
+Status check_description(const StepDescription& step, const Rules& rules = {});
 
 /// A description as bytes, which are equal for equal descriptions, and back. decode_step returns format for bytes that are no
 /// encoding. Pure.

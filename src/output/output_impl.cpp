@@ -183,7 +183,7 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
             if (!brought.ok()) return brought;
         }
         if (known.has_layout_of(draft.fields())) return {};
-        Status status = format::check_description(draft.step().description);
+        Status status = format::check_description(draft.step().description, setup.format->rules());
         return status.ok() ? setup.format->check(draft.step().description) : status;
     }));
     output::StepAgreement found =

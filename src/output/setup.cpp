@@ -103,10 +103,11 @@ Status Setup::find() {
     Result<StageOptions> asked_stage = take_stage_options(options.hints);
     if (!asked_stage.ok()) return asked_stage.status();
     stage = std::move(asked_stage).value();
-    if (Status status = format::check_description(description()); !status.ok()) return status;
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
     format = found.value();
+    if (Status status = format::check_description(description(), format->rules()); !status.ok())
+        return status;
     Result<const MethodEntry*> known = find_method(options.method);
     if (!known.ok()) return known.status();
     entry = known.value();

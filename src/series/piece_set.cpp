@@ -102,7 +102,9 @@ Result<PieceSet> read_piece_set(const std::string& folder) {
     Result<format::StepDescription> description = format::decode_step(first.value().header.description);
     if (!description.ok()) return incomplete(folder + ": " + description.status().text());
     set.description = std::move(description).value();
-    if (Status status = format::check_description(set.description); !status.ok())
+    const format::Format* const format = format_of_step(folder);
+    const format::Rules rules = format != nullptr ? format->rules() : format::Rules();
+    if (Status status = format::check_description(set.description, rules); !status.ok())
         return incomplete(folder + ": " + status.text());
     if (first.value().header.offsets_bytes.size() != set.description.fields.size())
         return incomplete(folder + ": the description of the step is damaged");

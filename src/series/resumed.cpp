@@ -116,19 +116,31 @@ Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::
     if (found.status().code() == ErrorCode::unsupported) return resumed;
     if (!found.ok())
         return Status(found.status().code(), "cannot resume after the last step: " + found.status().text());
+    resumed.has_store_ = format.has_store();
     resumed.files_ = std::move(files);
     resumed.last_ = std::move(found).value();
     return resumed;
 }
 
+std::string Resumed::difference_from(const format::StepDescription& first,
+                                     const format::FoundStep& earlier) const {
+    if (!has_store_) return difference(first, earlier);
+    format::FoundStep found = earlier;
+    std::erase_if(found.fields, [&](const format::FoundField& field) {
+        const auto put = std::ranges::find(first.fields, field.shown.name, &format::FieldDescription::name);
+        return field.shown.is_static && put == first.fields.end();
+    });
+    return difference(first, found);
+}
+
 Status Resumed::check(const format::StepDescription& first) const {
     if (files_.empty()) return {};
-    const std::string text = difference(first, last_);
+    const std::string text = difference_from(first, last_);
     if (text.empty()) return {};
     // Nobody pays for reading the others but who is refused otherwise.
     for (std::size_t i = files_.size() - 1; i-- > 0;) {
         const Result<format::FoundStep> found = read_step(files_[i].path);
-        if (found.ok() && difference(first, found.value()).empty()) return {};
+        if (found.ok() && difference_from(first, found.value()).empty()) return {};
     }
     return {ErrorCode::invalid_argument, "the step matches neither " + file_name(files_.back().path) +
                                              ", after which the run resumes, nor an earlier one: " + text};

@@ -23,8 +23,13 @@ class Resumed {
     [[nodiscard]] Status check(const format::StepDescription& first) const;
 
   private:
+    /// difference() from an earlier step. A format's store has static fields for all steps: they need not be put again.
+    [[nodiscard]] std::string difference_from(const format::StepDescription& first,
+                                              const format::FoundStep& earlier) const;
+
     std::vector<Series::Entry> files_;  ///< none: nothing is resumed
     format::FoundStep last_;
+    bool has_store_ = false;
 };
 
 /// How a step that was put differs in its grid and fields from one that was found, in words ("field eta has 5 x 4 points,

@@ -84,7 +84,14 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     }
     std::size_t record = 0;
     for (format::SeriesSource& source : series_.sources) {
-        if (source.file.empty()) source.file = name_of(whole[record].path);
+        // Names in the file are followed where they are those that the series gives, and no others.
+        const std::string step_file = name_of(whole[record].path);
+        const std::string file =
+            source.num_records == 1
+                ? step_file
+                : name_of(chapter_path(prefix_, whole[record].step, format_->extension()));
+        if (!source.file.empty() && source.file != file) return false;
+        if (source.file.empty()) source.file = step_file;
         record += static_cast<std::size_t>(source.num_records);
     }
     const auto is_source_whole = [&](const format::SeriesSource& source) {

@@ -86,6 +86,12 @@ bool is_folder(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/// Of a stage, which a marker names: one of our making is no link.
+bool is_run_folder(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /// A file that is whole on the stage.
 struct Staged {
     std::int64_t step = 0;
@@ -195,7 +201,7 @@ Status end_stage(const std::string& prefix, const Marker& marker, storage::LockF
 /// Of a marker that says that nothing is on the stage, by who holds the lock of `prefix`.
 Status end_empty_stage(const std::string& prefix, const Marker& marker) {
     storage::LockFile lock;
-    if (is_folder(marker.folder)) {
+    if (is_run_folder(marker.folder)) {
         Result<storage::LockFile> taken = lock_series(series_on_stage(marker.folder));
         if (!taken.ok()) return taken.status();
         lock = std::move(taken).value();
@@ -352,7 +358,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
         if (Status status = end_empty_stage(prefix, marker); !status.ok()) return status;
         return Unfinished();
     }
-    if (!is_folder(marker.folder)) {
+    if (!is_run_folder(marker.folder)) {
         return Status(ErrorCode::not_found, "steps of " + prefix + " are on the stage " + where(marker) +
                                                 ", which is not to be seen on node " + node_name() +
                                                 ": hakobi gather " + prefix +
@@ -385,7 +391,7 @@ Status discard_stage(const std::string& prefix) {
     if (!found.value()) return {};
     const Marker& marker = *found.value();
     if (marker.is_of_nothing) return end_empty_stage(prefix, marker);
-    if (is_folder(marker.folder)) {
+    if (is_run_folder(marker.folder)) {
         const std::string staged = series_on_stage(marker.folder);
         Result<storage::LockFile> lock = lock_series(staged);
         if (!lock.ok()) return lock.status();

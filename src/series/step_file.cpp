@@ -208,10 +208,10 @@ Status add_to_store(const std::string& folder, const std::string& path, const fo
     if (!bytes.ok()) return bytes.status();
     const Result<format::StepDescription> step = format::decode_step(bytes.value());
     if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());
-    if (Status status = format::check_description(step.value()); !status.ok())
+    const format::Format& format = *format_of_step(path);
+    if (Status status = format::check_description(step.value(), format.rules()); !status.ok())
         return {ErrorCode::format, folder + ": " + status.text()};
-    return format_of_step(path)->add_step(folder, store_of(path), parse_step_name(path).step, step.value(),
-                                          how);
+    return format.add_step(folder, store_of(path), parse_step_name(path).step, step.value(), how);
 }
 
 const format::Format* format_of_step(const std::string& path) {

@@ -11,6 +11,7 @@
 #include "storage/backend.hpp"
 #include "storage/faulty.hpp"
 #include "storage/layout_wish.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::storage {
 
@@ -47,15 +48,22 @@ Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMod
     return bytes;
 }
 
-Status remove_file(const std::string& path) {
-    if (Status status = admit(FileOperation::remove, path); !status.ok()) return status;
-    const Location location = locate(path);
-    return location.backend->remove(location.path);
+namespace {
+
+Status remove_at(const Location& location, const std::string& root) {
+    return location.backend->has_system_paths ? remove_posix(location.path, root)
+                                              : location.backend->remove(location.path);
 }
 
-void discard_file(const std::string& path) noexcept {
-    const Location location = locate(path);
-    (void)location.backend->remove(location.path);
+}  // namespace
+
+Status remove_file(const std::string& path, const std::string& root) {
+    if (Status status = admit(FileOperation::remove, path); !status.ok()) return status;
+    return remove_at(locate(path), root);
+}
+
+void discard_file(const std::string& path, const std::string& root) noexcept {
+    (void)remove_at(locate(path), root);
 }
 
 Status commit_file(const std::string& from, const std::string& to, const CommitMode& mode) {
@@ -72,9 +80,10 @@ Status rename_file(const std::string& from, const std::string& to) {
     return commit_file(from, to, {.replaces = true});
 }
 
-Result<std::vector<Listed>> list_folder(const std::string& folder) {
+Result<std::vector<Listed>> list_folder(const std::string& folder, const std::string& root) {
     const Location location = locate(folder);
-    return location.backend->list(location.path);
+    return location.backend->has_system_paths ? list_posix(location.path, root)
+                                              : location.backend->list(location.path);
 }
 
 LayoutFacts layout_facts(const std::string& path) {

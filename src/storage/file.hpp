@@ -35,6 +35,7 @@ struct OpenMode {
     /// link, a FIFO or a device has it.
     bool regular_only = false;
     std::string name = {};  ///< what messages call the file, where its path says little
+    std::string root = {};  ///< a folder that the path does not leave, by links either (beneath.hpp)
 };
 
 /// Where bytes go: one open file of one backend. Every call is thread-safe against every other on the same object
@@ -83,15 +84,17 @@ using FilePtr = std::unique_ptr<File>;
 /// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc"; no prefix or
 /// "posix:" is the file system. HAKOBI_FAULT lets an operation fail, for tests (faulty.hpp).
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
-Status remove_file(const std::string& path);
+/// `root` as in OpenMode.
+Status remove_file(const std::string& path, const std::string& root = {});
 /// All bytes of a file.
 Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode = {});
 /// remove_file where an error is reported already: what fails stays.
-void discard_file(const std::string& path) noexcept;
+void discard_file(const std::string& path, const std::string& root = {}) noexcept;
 
 struct CommitMode {
     bool replaces = false;    ///< what has the name; else it is an error, `exists`
     bool is_durable = false;  ///< the name is on stable storage on return
+    std::string root = {};    ///< as in OpenMode, for those of both names that lie in it
 };
 /// Gives a whole file its final name, in one step where the storage can do that: by a rename, or by completing an upload.
 /// Both names have the same scheme.
@@ -105,8 +108,8 @@ struct Listed {
     std::string name;
     Kind kind = Kind::file;
 };
-/// In no order; not_found where there is no such folder.
-Result<std::vector<Listed>> list_folder(const std::string& folder);
+/// In no order; not_found where there is no such folder. `root` as in OpenMode.
+Result<std::vector<Listed>> list_folder(const std::string& folder, const std::string& root = {});
 
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
 [[nodiscard]] std::string system_path(const std::string& path);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/forked.hpp"
+#include "storage/beneath.hpp"
 #include "storage/posix_abilities.hpp"
 #include "storage/range_lock.hpp"
 
@@ -236,10 +237,10 @@ class PosixFile final : public File {
     std::optional<Maker> kept_;  // from children
 };
 
-int open_file_retrying(const char* path, int flags) {
+int open_file_retrying(const Reached& file, int flags) {
     int fd;
     do {
-        fd = ::open(path, flags | O_CLOEXEC, 0666);
+        fd = ::openat(file.from(), file.name.c_str(), flags | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EINTR);
     return fd;
 }
@@ -247,22 +248,23 @@ int open_file_retrying(const char* path, int flags) {
 // An NFS client keeps names. If another node has removed a file and made a new one of that name, open may still find the old
 // one, and what is written to it is lost without an error (Linux 6.1, NFS 4.1, nfs-ganesha). To link a name to itself fails
 // with EEXIST, but before that the client has looked the name up at the server.
-bool is_named(int fd, const char* path) {
+bool is_named(int fd, const Reached& file) {
     struct stat opened {
     }, named{};
-    (void)::link(path, path);
+    const char* const name = file.name.c_str();
+    (void)::linkat(file.from(), name, file.from(), name, 0);
     // A handle that is stale fails here, although writes to it may not.
-    return ::fstat(fd, &opened) == 0 && ::stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
-           opened.st_dev == named.st_dev;
+    return ::fstat(fd, &opened) == 0 && ::fstatat(file.from(), name, &named, 0) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 /// The file that has the name now.
-int open_of_others(const char* path, int flags) {
+int open_of_others(const Reached& file, int flags) {
     constexpr int most_tries = 8;  // each time the file would have been replaced again
-    int fd = open_file_retrying(path, flags);
-    for (int i = 0; i < most_tries && fd >= 0 && is_on_nfs(fd) && !is_named(fd, path); ++i) {
+    int fd = open_file_retrying(file, flags);
+    for (int i = 0; i < most_tries && fd >= 0 && is_on_nfs(fd) && !is_named(fd, file); ++i) {
         ::close(fd);
-        fd = open_file_retrying(path, flags);
+        fd = open_file_retrying(file, flags);
     }
     return fd;
 }
@@ -274,25 +276,28 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     const int access_flags = mode.write ? (mode.read ? O_RDWR : O_WRONLY) : O_RDONLY;
     const int making_flags = (mode.create ? O_CREAT : 0) | (mode.create && mode.exclusive ? O_EXCL : 0) |
                              (mode.truncate ? O_TRUNC : 0);
+    const bool is_careful = mode.regular_only || !mode.root.empty();
     // Without O_NONBLOCK the opening of a FIFO waits for its other end.
-    const int careful_flags = mode.regular_only ? O_NOFOLLOW | O_NONBLOCK | O_NOCTTY : 0;
+    const int careful_flags = is_careful ? O_NOFOLLOW | O_NONBLOCK | O_NOCTTY : 0;
     const ErrorCode kind_code = mode.write ? ErrorCode::exists : ErrorCode::format;
     const int flags = access_flags | making_flags | careful_flags;
+    const Result<Reached> reached = reach(path, mode.root);
+    if (!reached.ok()) return reached.status();
     const int fd =
-        mode.is_others ? open_of_others(path.c_str(), flags) : open_file_retrying(path.c_str(), flags);
-    if (fd < 0 && mode.regular_only && (errno == ELOOP || errno == ENXIO)) {
+        mode.is_others ? open_of_others(reached.value(), flags) : open_file_retrying(reached.value(), flags);
+    if (fd < 0 && is_careful && (errno == ELOOP || errno == ENXIO)) {
         return Status(kind_code, "cannot open " + name + ": it is a " +
                                      (errno == ELOOP ? "symbolic link" : "FIFO or a socket") +
                                      ", not a regular file");
     }
     if (fd < 0) return status_of_errno(errno, "cannot open", name);
     struct stat info {};
-    if (::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) && (mode.regular_only || S_ISDIR(info.st_mode))) {
+    if (::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) && (is_careful || S_ISDIR(info.st_mode))) {
         ::close(fd);
         if (S_ISDIR(info.st_mode)) return status_of_errno(EISDIR, "cannot open", name);
         return Status(kind_code, "cannot open " + name + ": it is not a regular file");
     }
-    const int direct_fd = mode.direct ? open_file_retrying(path.c_str(), access_flags | O_DIRECT) : -1;
+    const int direct_fd = mode.direct ? open_file_retrying(reached.value(), access_flags | O_DIRECT) : -1;
     return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd, mode));
 }
 

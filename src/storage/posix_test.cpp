@@ -50,6 +50,41 @@ TEST_F(PosixFile, AColonInANameIsPartOfIt) {
     std::filesystem::current_path(before);
 }
 
+TEST_F(PosixFile, NoNameLeadsOutOfARoot) {
+    namespace fs = std::filesystem;
+    const std::string root = path("root");
+    fs::create_directories(root + "/real");
+    fs::create_directory(path("out"));
+    for (const std::string& there : {path("out/file"), root + "/real/file"})
+        ASSERT_TRUE(open_file(there, creating).ok());
+    fs::create_directory_symlink(path("out"), root + "/link");
+    fs::create_symlink(path("out/file"), root + "/real/link");
+    fs::create_directory_symlink(root, path("way"));
+    for (const std::string inside : {"/link/file", "/../out/file", "/real/../../out/file", "/real/./file",
+                                     "//file", "/real//file", "/real/link"}) {
+        const std::string name = root + inside;
+        OpenMode mode = creating;
+        mode.root = root;
+        EXPECT_FALSE(open_file(name, {.root = root}).ok()) << name;
+        EXPECT_FALSE(open_file(name, mode).ok()) << name;
+        EXPECT_FALSE(commit_file(root + "/real/file", root + "/link/x", {.root = root}).ok());
+        if (inside == "/real/link") continue;  // of a link itself these are: it is no file that it leads to
+        EXPECT_FALSE(remove_file(name, root).ok()) << name;
+        EXPECT_FALSE(commit_file(name, path("taken"), {.replaces = true, .root = root}).ok()) << name;
+    }
+    EXPECT_EQ(open_file(root + "/link/file", {.root = root}).status().code(), ErrorCode::format);
+    EXPECT_FALSE(list_folder(root + "/link", root).ok());
+    EXPECT_TRUE(fs::exists(path("out/file")));
+    EXPECT_FALSE(fs::exists(path("taken")));
+    // The root itself may be reached by links, and what is not in it is as ever.
+    const std::string way = path("way");
+    EXPECT_TRUE(open_file(way + "/real/file", {.root = way}).ok());
+    EXPECT_EQ(list_folder(way + "/real", way).value().size(), 2U);
+    EXPECT_TRUE(commit_file(path("out/file"), way + "/real/new", {.is_durable = true, .root = way}).ok());
+    EXPECT_TRUE(remove_file(way + "/real/new", way).ok());
+    EXPECT_EQ(remove_file(way + "/none/new", way).code(), ErrorCode::not_found);
+}
+
 TEST_F(PosixFile, ErrorsNameTheFileAndTheCause) {
     const Status missing = open_file(path("none/run.nc"), creating).status();
     EXPECT_EQ(missing.code(), ErrorCode::not_found);

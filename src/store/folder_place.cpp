@@ -145,7 +145,7 @@ class FolderPlace final : public Place {
         return std::optional(file_size(path_of(name)));
     }
     [[nodiscard]] Result<std::vector<std::byte>> read(std::string_view name) override {
-        return storage::read_whole(path_of(name));
+        return storage::read_whole(path_of(name), {.regular_only = true});
     }
     Status write(std::string_view name, std::span<const std::byte> bytes, IfExists if_exists) override {
         const std::string path = path_of(name), temporary = temporary_path(path);
@@ -295,7 +295,7 @@ class FolderPlace final : public Place {
             {.read = false, .write = true, .create = true, .exclusive = true, .direct = direct});
     }
     [[nodiscard]] Result<storage::FilePtr> open_data(const std::string& path) override {
-        return storage::open_file(path, {});
+        return storage::open_file(path, {.regular_only = true});
     }
     [[nodiscard]] std::vector<Extent> data_extents(const std::string& stem) override {
         const std::int64_t bytes = file_size(data_path(stem));
@@ -366,7 +366,7 @@ class FolderPlace final : public Place {
         storage::FilePtr own;
         storage::FilePtr& file = tail.file != nullptr ? *tail.file : own;
         if (!file) {
-            auto opened = storage::open_file(index_path(tail.files->stem), {});
+            auto opened = storage::open_file(index_path(tail.files->stem), {.regular_only = true});
             tail.is_gone = opened.status().code() == ErrorCode::not_found;
             if (tail.is_gone) return {};
             if (!opened.ok()) return opened.status();

@@ -17,12 +17,13 @@ from fuzz_post import attack
 from hakobi.errors import FormatError, InputError
 from hakobi.post import indexing, shapes
 from hakobi.post.catalogue import identifier
+from hakobi.post.glance import glance
 from hakobi.post.hdf5 import LOCK
 from hakobi.post.mesh import Mesh
 from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
 from mesh_files import PIECES, block, faces_of_polyhedra, write_mesh
-from posting import Client, served
+from posting import Client, served, wave, write_step
 
 Array = NDArray[Any]
 COPIES = [(kind, parts) for kind in PIECES for parts in (1, 2) if kind != "polyhedra" or parts == 1]
@@ -294,6 +295,60 @@ def test_links_lead_nowhere_but_below_the_root(tmp_path: Path) -> None:
         file["VTKHDF/Points"] = h5py.ExternalLink("good.mesh", "/VTKHDF/Points")
     with pytest.raises(FormatError):
         open_step(write_mesh(inside / "run_2.hdf", [part], mesh_in="good.mesh"), inside)
+
+
+@pytest.mark.parametrize("how", ["external", "virtual"])
+@pytest.mark.parametrize("name", ["Points", "NumberOfPoints", "Types"])
+def test_no_array_of_a_mesh_is_put_together_of_other_files(tmp_path: Path, name: str, how: str) -> None:
+    (tmp_path / "in").mkdir()
+    path = write_mesh(tmp_path / "in/run_0.hdf", [block("hexahedra", (1, 1, 1))])
+    with h5py.File(path, "a") as file:
+        group = file["VTKHDF"]
+        shape, dtype = group[name].shape, group[name].dtype
+        values = group[name][()]
+        del group[name]
+        if how == "external":
+            (tmp_path / "secret").write_bytes(values.tobytes())
+            group.create_dataset(name, shape, dtype, external=[(str(tmp_path / "secret"), 0, values.nbytes)])
+        else:
+            with h5py.File(tmp_path / "secret.h5", "w") as other:
+                other["values"] = values
+            layout = h5py.VirtualLayout(shape, dtype)
+            layout[...] = h5py.VirtualSource(str(tmp_path / "secret.h5"), "values", shape)
+            group.create_virtual_dataset(name, layout)
+    with pytest.raises(FormatError, match=rf"run_0\.hdf keeps {name} in other files"):
+        open_step(path)
+
+
+def test_times_and_coordinates_are_not_taken_from_other_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(np.arange(20.0).tobytes())
+    served = tmp_path / "served"
+    served.mkdir()
+    path = write_step(served / "run_000000.nc", {"eta": wave((4, 5))})
+    for name, size in (("time", 1), ("lat", 4)):
+        with h5py.File(path, "a") as file:
+            attributes = dict(file[name].attrs)
+            del file[name]
+            made = file.create_dataset(name, (size,), "f8", external=[(str(secret), 8, 8 * size)])
+            for word in ("units", "CLASS", "NAME"):
+                made.attrs[word] = attributes[word]
+            file["eta"].dims[0 if name == "time" else 1].attach_scale(made)
+    with h5py.File(tmp_path / "times.h5", "w") as file:
+        file["times"] = np.array([7.0])
+    with h5py.File(served / "linked_000000.nc", "w") as file:
+        file["eta"] = wave((4, 5))
+        file["time"] = h5py.ExternalLink(str(tmp_path / "times.h5"), "times")
+        file["VTKHDF"] = h5py.ExternalLink(str(tmp_path / "times.h5"), "/")
+        file["way"] = h5py.SoftLink("/VTKHDF/times")
+    with open_step(path) as step:
+        assert step.times == ()
+        assert all(axis.coordinates is None or axis.name == "lon" for axis in step.fields["eta"].axes)
+    with open_step(served / "linked_000000.nc") as step:
+        assert step.times == ()
+        assert step.left_out["way"] == "a link to /VTKHDF/times, which is not there"
+    for name in ("run_000000.nc", "linked_000000.nc"):
+        assert glance(served / name).times == ()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from hakobi.errors import FormatError, InputError, StorageError
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.contents import contents_of
 from hakobi.post.opening import open_step
+from hakobi.post.place import ObjectPath
+from hakobi.post.reaching import open_inside
 from running import run_python
 
 pytestmark = pytest.mark.programs
@@ -186,3 +188,136 @@ def test_a_step_has_nothing_of_a_field_that_a_killed_run_left_there(tmp_path: Pa
     assert late.shape == (4, NY, NX)
     assert not (tmp_path / "run.zarr/late/c.2.0.0").exists()
     assert np.array_equal(late[3], eta(1).astype(np.float32))
+
+
+COORDINATES = """
+import sys
+import numpy as np
+import hakobi
+format, method, if_exists, asynchronous = sys.argv[1:5]
+comm = hakobi.Comm.duplicate()
+g = (6, 8)
+b = hakobi.Block(g, (0, 0), g)
+out = hakobi.Output.create(comm, "run", format=format, method=method, if_exists=if_exists,
+                           asynchronous=asynchronous == "hidden")
+for step in range(3):
+    out.begin_step(float(step))
+    out.put("t", "K", b, np.full(g, float(step)), coordinates=("lat", "lon"),
+            attributes={"grid_mapping": "crs", "ancillary_variables": "mask"})
+    if if_exists == "fail" and step == 0:
+        out.put("crs", "1", hakobi.Block((), (), ()), np.zeros((), np.int32), is_static=True)
+        for name in ("lat", "lon", "mask"):
+            out.put(name, "1", b, np.ones(g), is_static=True)
+    out.end_step()
+out.close()
+comm.free()
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "hidden", "stage"),
+    [("root", "", ""), ("pipelined", "hidden", ""), ("per-process", "", ""), ("pipelined", "", "stage")],
+)
+def test_fields_find_static_coordinates_in_the_step_in_which_they_were_put(
+    tmp_path: Path, method: str, hidden: str, stage: str
+) -> None:
+    (tmp_path / "stage").mkdir()
+    environment = {"HAKOBI_STAGE": str(tmp_path / "stage")} if stage else {}
+    for if_exists in ("fail", "resume"):  # the second run puts none of them
+        wrote = run_python(COORDINATES, tmp_path, "zarr", method, if_exists, hidden, **environment)
+        assert wrote.returncode == 0, wrote.stderr
+    with xarray.open_zarr(tmp_path / "run.zarr", decode_times=False) as data:
+        assert data.sizes["time"] == 6
+        assert {"lat", "lon"} <= set(data.t.coords)
+    with hakobi.Input.open(tmp_path / "run") as steps:
+        assert set(steps.fields_of(5)) == {"t", "lat", "lon", "mask", "crs"}
+
+
+def test_coordinates_that_no_step_has_are_refused(tmp_path: Path) -> None:
+    wrote = run_python(COORDINATES, tmp_path, "zarr", "root", "replace", "")
+    assert wrote.returncode != 0
+    assert "field t: its coordinates name lat, but neither the step nor one before it has such a field" in wrote.stderr
+
+
+def names_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("how", ["name", "long name", "absolute name", "link"])
+@pytest.mark.parametrize("if_exists", ["replace", "resume"])
+def test_nothing_outside_of_the_group_is_changed(tmp_path: Path, if_exists: str, how: str) -> None:
+    for prefix in ("run", "precious"):
+        write(tmp_path / prefix)
+    for name in ("c.txt", "c.cpp", "zarr.json.bak"):
+        (tmp_path / "precious.zarr/eta" / name).write_bytes(b"mine")
+    before = names_of(tmp_path / "precious.zarr")
+    outside = {"name": "../precious.zarr/eta", "long name": "eta/../../precious.zarr/eta"}
+    path = tmp_path / "run.zarr/zarr.json"
+    document = json.loads(path.read_bytes())
+    if how == "link":
+        shutil.rmtree(tmp_path / "run.zarr/eta")
+        (tmp_path / "run.zarr/eta").symlink_to(tmp_path / "precious.zarr/eta")
+    else:
+        arrays = document["consolidated_metadata"]["metadata"]
+        arrays[outside.get(how, str(tmp_path / "precious.zarr/eta"))] = arrays["eta"]
+        path.write_text(json.dumps(document))
+    wrote = run_python(WRITER, tmp_path, str(tmp_path / "run"), "none", if_exists, str(NX))
+    assert wrote.returncode != 0
+    assert "run.zarr" in wrote.stderr
+    assert names_of(tmp_path / "precious.zarr") == before
+
+
+def test_what_others_wrote_into_the_metadata_stays(tmp_path: Path) -> None:
+    write(tmp_path / "run")
+    group = zarr.open_group(f"{tmp_path}/run.zarr", mode="r+")
+    group.attrs["doi"] = "10.1000/1"
+    group["eta"].attrs["checked"] = {"by": "me"}
+    write(tmp_path / "run", if_exists="resume")
+    group = zarr.open_group(f"{tmp_path}/run.zarr", mode="r")
+    assert group.attrs["doi"] == "10.1000/1"
+    assert group.attrs["title"] == "a test"
+    assert group["eta"].attrs["checked"] == {"by": "me"}
+    assert group["eta"].shape == (4, NY, NX)
+
+
+def test_a_namelist_is_an_attribute(tmp_path: Path) -> None:
+    script = """
+import sys
+import numpy as np
+import hakobi
+comm = hakobi.Comm.duplicate()
+namelist = "&run x = 1 /\\n" * int(sys.argv[2])
+out = hakobi.Output.create(comm, "run", format=sys.argv[1], attributes={"namelist": namelist})
+out.begin_step(0.0)
+out.put("eta", "m", hakobi.split((4, 5), comm.size, comm.rank), np.ones((4, 5)))
+out.end_step()
+out.close()
+"""
+    assert run_python(script, tmp_path, "zarr", "8000").returncode == 0
+    assert len(zarr.open_group(f"{tmp_path}/run.zarr", mode="r").attrs["namelist"]) == 8000 * 13
+    with hakobi.Input.open(tmp_path / "run") as steps:
+        assert len(str(steps.attributes["namelist"])) == 8000 * 13
+    for name, repeats, most in (("netcdf4", "8000", "32 KiB"), ("zarr", "90000", "1024 KiB")):
+        refused = run_python(script, tmp_path, name, repeats)
+        assert refused.returncode != 0
+        assert f"attribute 'namelist': its text is longer than {most}" in refused.stderr
+
+
+def test_the_viewer_follows_no_link_and_no_name_out_of_the_group(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    write(tmp_path / "out/run")
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "run.zarr").symlink_to(tmp_path / "out/run.zarr")
+    assert not Catalogue(served).series
+    assert Catalogue(served / "run.zarr").series  # a link that was named is followed
+    (served / "run.zarr").unlink()
+    shutil.copytree(tmp_path / "out/run.zarr", served / "run.zarr")
+    shutil.rmtree(served / "run.zarr/eta")
+    (served / "run.zarr/eta").symlink_to(tmp_path / "out/run.zarr/eta")
+    with open_step(served / "run.zarr") as step, pytest.raises(FormatError, match=r"eta/c\.0\.0\.0 is no regular file"):
+        step.read("eta", 0, ((0, NY), (0, NX)))
+    for name in ("..", "eta/../../x", "", "/etc", "."):
+        for folder in (served, ObjectPath.of("s3://bucket/run.zarr")):
+            with pytest.raises(FormatError, match="names a file that is not in it"):
+                open_inside(folder, name, "c.0.0.0")

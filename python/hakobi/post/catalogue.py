@@ -116,7 +116,8 @@ class Catalogue:
         if isinstance(path, ObjectPath):
             self._begin_with_objects(path)
         else:
-            path = path.resolve() if path.is_file() else path.absolute()  # a link that was named is followed
+            is_named = path.is_file() or path.name.endswith(zarr_store.SUFFIX)
+            path = path.resolve() if is_named else path.absolute()  # a link that was named is followed
             if path.is_dir() and not zarr_store.is_store(path):
                 self.root = path.resolve()
             elif path.parent.is_dir():

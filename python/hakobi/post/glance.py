@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,9 @@ def _of_hdf5(opened: OpenFile) -> Glance:
     try:
         names = list(h5g.open(file, b"/"))
         times: tuple[float, ...] = ()
-        if b"VTKHDF" in names:
+        if b"VTKHDF" in names and _is_own(file, b"VTKHDF"):
             root = h5g.open(file, b"VTKHDF")
-            groups = [name for name in _GROUPS if name.rpartition(b"/")[2] in root]
+            groups = [name for name in _GROUPS if name.rpartition(b"/")[2] in root and _is_own(file, name)]
             names = [group + b"/" + name for group in groups for name in h5g.open(file, group)]
             times = _times(file, [b"VTKHDF/Steps/Values"] if b"Steps" in root else [])
         times = times or _times(file, names)
@@ -88,17 +89,28 @@ def _of_hdf5(opened: OpenFile) -> Glance:
     return Glance(times, tuple(name.decode(errors="replace") for name in names), opened.identity.num_bytes, num_steps)
 
 
-def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:
-    from h5py import h5d, h5s, h5t
+def _is_own(file: Any, path: bytes) -> bool:
+    """Whether a path leads to something in the same file, without links."""
+    from h5py import h5l
 
-    for name in names:
+    parts = path.split(b"/")
+    return all(file.links.get_info(b"/".join(parts[: n + 1])).type == h5l.TYPE_HARD for n in range(len(parts)))
+
+
+def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:
+    from h5py import h5d, h5i, h5o, h5s, h5t
+
+    for name in filter(partial(_is_own, file), names):
         short = name.decode(errors="replace").rpartition("/")[2].lower()
         if short not in TIME_NAMES and short not in ("values", "timevalue"):
             continue
-        dataset = h5d.open(file, name)
-        shape = dataset.shape
+        if h5i.get_type(item := h5o.open(file, name)) != h5i.DATASET:
+            continue
+        dataset, shape = item, item.shape
+        created = dataset.get_create_plist()
+        is_elsewhere = created.get_layout() == h5d.VIRTUAL or created.get_external_count() > 0
         is_number = dataset.get_type().get_class() in (h5t.INTEGER, h5t.FLOAT)
-        if len(shape) > 1 or math.prod(shape) > MOST_COORDINATES or not is_number:
+        if is_elsewhere or len(shape) > 1 or math.prod(shape) > MOST_COORDINATES or not is_number:
             continue
         values = np.empty(shape)
         dataset.read(h5s.ALL, h5s.ALL, values)

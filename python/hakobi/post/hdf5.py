@@ -55,6 +55,22 @@ def open_hdf5(file: OpenFile) -> Any:
         raise FormatError(f"{file.path.name} is no whole NetCDF-4 or HDF5 file") from error
 
 
+def is_elsewhere(dataset: Any) -> bool:
+    """Whether HDF5 would take its values from files that it names, wherever these are. Nobody here asks it to."""
+    return bool(dataset.is_virtual or dataset.external)
+
+
+def is_own(group: Any, path: str) -> bool:
+    """Whether a path leads to something in the same file, without links."""
+    import h5py
+
+    for part in filter(None, path.split("/")):
+        if not isinstance(group, h5py.Group) or not isinstance(group.get(part, getlink=True), h5py.HardLink):
+            return False
+        group = group[part]
+    return True
+
+
 def give_up(file: Any) -> None:
     """Closes a file that nobody uses: at once, or where LOCK is held, when the next file is opened. Never waits: the
     garbage collector calls destructors in any thread, also in the one that holds LOCK."""
@@ -182,7 +198,7 @@ class _Survey:
             link = self._file.get(name, getlink=True)
             if isinstance(link, h5py.ExternalLink):
                 broken[name] = f"a link to {link.path} in {link.filename}"
-            elif isinstance(link, h5py.SoftLink) and self._file.get(name) is None:
+            elif isinstance(link, h5py.SoftLink) and not is_own(self._file, link.path):
                 broken[name] = f"a link to {link.path}, which is not there"
         return broken
 
@@ -199,7 +215,7 @@ class _Survey:
 
     @staticmethod
     def _times(dataset: Any) -> tuple[tuple[float, ...], str, str]:
-        if dataset.dtype.kind not in "fiu" or dataset.size > MOST_COORDINATES:
+        if dataset.dtype.kind not in "fiu" or dataset.size > MOST_COORDINATES or is_elsewhere(dataset):
             return (), "", ""
         times = tuple(float(value) for value in np.atleast_1d(dataset[()]))
         return times, attribute_text(dataset, "units"), attribute_text(dataset, "calendar")
@@ -212,7 +228,7 @@ class _Survey:
     def _reason_against(self, dataset: Any) -> str:
         if dataset.dtype.kind not in "fiu" or dataset.dtype.itemsize > 8:
             return "not a field of numbers"
-        if dataset.is_virtual or dataset.external:
+        if is_elsewhere(dataset):
             return "its values are in other files"
         if dataset.size == 0 or dataset.ndim < 2:
             return "empty" if dataset.size == 0 else _NARROW[0]
@@ -291,7 +307,8 @@ class _Survey:
         units, standard = attribute_text(scale, "units"), attribute_text(scale, "standard_name")
         is_pure = attribute_text(scale, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
         coordinates = None
-        if not is_pure and scale.shape == (size,) and scale.dtype.kind in "fiu" and size <= MOST_COORDINATES:
+        has_numbers = scale.shape == (size,) and scale.dtype.kind in "fiu" and not is_elsewhere(scale)
+        if not is_pure and has_numbers and size <= MOST_COORDINATES:
             values = scale[()].astype(np.float64)
             coordinates = tuple(float(v) for v in values) if np.isfinite(values).all() else None
         return Axis(name, size, coordinates, units, axis_kind(units, standard))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post.hdf5 import attribute_text, open_hdf5
+from hakobi.post.hdf5 import attribute_text, is_elsewhere, is_own, open_hdf5
 from hakobi.post.mesh import FACES, GHOSTS, File, Mesh, MeshField, Part, Rows
 from hakobi.post.place import Location, ObjectPath, OpenFile, below
-from hakobi.post.reaching import open_location
+from hakobi.post.reaching import open_inside
 from hakobi.post.source import MOST_FIELDS, Axis, Found
 
 _MOST_PARTS, _MOST_STEPS, _MOST_POINTS = 1 << 20, 1 << 20, 1 << 30
@@ -72,15 +72,17 @@ class _Opener:
 
     def _open(self, origin: File, name: str) -> File:
         path = _linked(origin.path, name)
-        if path is None or below(path, self._root) is None or (isinstance(path, Path) and path.resolve() != path):
+        inside = None if path is None else below(path, self._root)
+        if path is None or inside in (None, "."):
             raise FormatError(f"{origin.path.name} has its mesh outside of what is served here")
         for file in self.files:
             if file.path == path:
                 return file
         try:
-            opened = open_location(path)
-        except OSError as error:
-            raise FormatError(f"{origin.path.name} has its mesh in {path.name}: {error.strerror}") from error
+            opened = open_inside(self._root, *str(inside).split("/"))
+        except (FormatError, OSError) as error:
+            reason = getattr(error, "strerror", "") or str(error)
+            raise FormatError(f"{origin.path.name} has its mesh in {path.name}: {reason}") from error
         try:
             handle = open_hdf5(opened)
         except FormatError:
@@ -102,8 +104,7 @@ def survey(file: Any, opened: OpenFile, root: Location) -> Found | None:
     """What is in a VTKHDF file of type UnstructuredGrid; None for any other. Called with HDF5's lock held.
 
     Raises FormatError, and what h5py raises for a damaged file."""
-    group = file.get("VTKHDF")
-    if group is None or attribute_text(group, "Type") != "UnstructuredGrid":
+    if not is_own(file, "VTKHDF") or attribute_text(file["VTKHDF"], "Type") != "UnstructuredGrid":
         return None
     opener = _Opener(file, opened, root)
     try:
@@ -136,7 +137,7 @@ class _Survey:
         return Found({}, times, units, calendar, self._left_out, mesh=mesh, kind="vtkhdf", source=source)
 
     def _array(self, name: str, kinds: str) -> Rows:
-        found = self._opener.find(f"VTKHDF/{name}")
+        found = self._numbers_in(name)
         if (
             found is None
             or found[1].dtype.kind not in kinds
@@ -145,8 +146,17 @@ class _Survey:
             raise FormatError(f"{self._opener.files[0].path.name} is no whole VTKHDF file: it has no {name}")
         return Rows(*found)
 
-    def _numbers(self, name: str, most: int) -> list[int]:
+    def _numbers_in(self, name: str) -> tuple[File, Any] | None:
+        """An array that lies in a file as it is said to. Raises FormatError for one that is put together of others."""
         found = self._opener.find(f"VTKHDF/{name}")
+        if found is not None and not hasattr(found[1], "ndim"):
+            return None
+        if found is not None and is_elsewhere(found[1]):
+            raise FormatError(f"{found[0].path.name} keeps {name} in other files: those are not followed")
+        return found
+
+    def _numbers(self, name: str, most: int) -> list[int]:
+        found = self._numbers_in(name)
         if found is None:
             return []
         dataset = found[1]
@@ -165,7 +175,7 @@ class _Survey:
         found = self._opener.find("VTKHDF/Steps")
         if found is None:
             return (), [self._parts(points, cells, ids, (0, 0, 0, 0))]
-        values = self._opener.find("VTKHDF/Steps/Values")
+        values = self._numbers_in("Steps/Values")
         if values is None or values[1].size > _MOST_STEPS or values[1].dtype.kind not in "iuf":
             raise FormatError(f"{self._opener.files[0].path.name} is damaged: its steps have no times")
         times = tuple(float(v) for v in np.asarray(values[1][()]).reshape(-1))
@@ -248,7 +258,7 @@ class _Survey:
             reason = "its values are not in this file"
         elif found[1].dtype.kind not in "fiu" or found[1].dtype.itemsize > 8 or not 1 <= found[1].ndim <= 2:
             reason = "not a field of numbers"
-        elif found[1].is_virtual or found[1].external:
+        elif is_elsewhere(found[1]):
             reason = "its values are in other files"
         elif size == 0 or found[1].shape[0] < size:
             reason = "not as many values as the mesh has"
@@ -276,7 +286,7 @@ class _Survey:
 
     def _time_of_file(self) -> tuple[float, ...]:
         for name in _TIMES:
-            found = self._opener.find(f"VTKHDF/FieldData/{name}")
+            found = self._numbers_in(f"FieldData/{name}")
             if found and getattr(found[1], "size", 0) == 1 and found[1].dtype.kind in "iuf":
                 return (float(np.asarray(found[1][()]).reshape(-1)[0]),)
         return ()

@@ -1,7 +1,8 @@
 """A series that Hakobi wrote as one Zarr group (format "zarr"): all its steps as the times of one file.
 
 The group's metadata say everything but values. A shard is one field at one time; its index, at the end, says where each
-chunk is. src/format/zarr/store.hpp describes both.
+chunk is. src/format/zarr/store.hpp describes both. What does not hold to it is no such series, or damaged: names of
+arrays above all, which are followed.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.place import Identity, Location, OpenFile
-from hakobi.post.reaching import open_location, seen
+from hakobi.post.reaching import is_inside, open_inside
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -35,72 +38,167 @@ _MARK = "hakobi_store"
 _MOST_METADATA = 64 << 20
 _INDEX_ENTRY = 16
 _CHECKSUM = 4
+_TIMES_A_CHUNK = 1024
+_BLOSC_HEADER = struct.Struct("<BBBBIII")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
+_TYPES = {f"{kind}{bits}" for kind, sizes in (("float", (32, 64)), ("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)))
+          for bits in sizes}  # fmt: skip
+#: What reading of JSON raises that is not what it should be.
+_ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def is_store(folder: Location) -> bool:
-    """Whether it is a folder that has a group's metadata."""
-    return folder.name.endswith(SUFFIX) and seen(folder / METADATA) is not None
+    """Whether it is a folder, and no link to one, that has a group's metadata."""
+    return folder.name.endswith(SUFFIX) and is_inside(folder, METADATA)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What an array's document says. Extents are without time where `has_time`."""
+
+    name: str
+    dtype: np.dtype[Any]
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    shard: tuple[int, ...]
+    chunk: tuple[int, ...]
+    has_time: bool
+    compressor: str  # "": none
+    fill_value: float  # of shards that are not there
+    attributes: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, document: Any) -> _Stored:
+        """Raises ValueError, and the rest of _ERRORS."""
+        dims, shape = tuple(map(_checked_text, document["dimension_names"])), _lengths(document["shape"], 0)
+        shard, codecs = _lengths(document["chunk_grid"]["configuration"]["chunk_shape"], 1), document["codecs"]
+        key, chunk = document["chunk_key_encoding"], shard
+        if document["data_type"] not in _TYPES or key != {"name": "default", "configuration": {"separator": "."}}:
+            raise ValueError(f"{name} is not stored as Hakobi stores fields")
+        if codecs[0]["name"] == "sharding_indexed":
+            inner = codecs[0]["configuration"]
+            chunk, codecs = _lengths(inner["chunk_shape"], 1), inner["codecs"]
+            if inner.get("index_location", "end") != "end":
+                raise ValueError(f"{name} has the indexes of its shards elsewhere")
+        compressor = _compressor(name, np.dtype(document["data_type"]), codecs)
+        has_time = dims[:1] == ("time",) and dims != (name,)
+        if not len(dims) == len(shape) == len(shard) == len(chunk) or (has_time and (shard[0], chunk[0]) != (1, 1)):
+            raise ValueError(f"{name} has chunks of other dimensions")
+        if has_time:
+            dims, shape, shard, chunk = dims[1:], shape[1:], shard[1:], chunk[1:]
+        if any(b % c for b, c in zip(shard, chunk, strict=True)) or (
+            dims != (name,) and any(a > b for a, b in zip(shape, shard, strict=True))
+        ):
+            raise ValueError(f"{name} has chunks that do not fit its shape")
+        if math.prod(shard) > 1 << 60 or not isinstance(document["attributes"], dict):
+            raise ValueError(f"{name} is no array")
+        return cls(name, np.dtype(document["data_type"]), dims, shape, shard, chunk, has_time, compressor,
+                   _fill_value(np.dtype(document["data_type"]), document["fill_value"]),
+                   document["attributes"])  # fmt: skip
+
+    @property
+    def is_line(self) -> bool:
+        """Of times, or of an axis."""
+        return self.dims == (self.name,)
+
+
+def _checked_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a dimension has no name")
+    return value
+
+
+def _lengths(values: Any, least: int) -> tuple[int, ...]:
+    if not isinstance(values, list) or any(type(n) is not int or not least <= n < 1 << 62 for n in values):
+        raise ValueError("lengths are not what they can be")
+    return tuple(values)
+
+
+def _compressor(name: str, dtype: np.dtype[Any], codecs: Any) -> str:
+    first, *rest = codecs
+    is_plain = first["name"] == "bytes" and (
+        dtype.itemsize == 1 or first["configuration"] == {"endian": "little"}
+    )  # fmt: skip
+    if is_plain and not rest:
+        return ""
+    if not is_plain or len(rest) != 1 or rest[0]["name"] != "blosc":
+        raise ValueError(f"{name} is not stored as Hakobi stores fields")
+    return _checked_text(rest[0]["configuration"]["cname"])
 
 
 class Store:
     """A group's arrays. `read` is `hakobi.post.source.Reader`'s."""
 
     def __init__(self, folder: Location) -> None:
-        """Raises FormatError where it is no group of Hakobi's, OSError."""
+        """Raises FormatError where it is no group of Hakobi's, or a damaged one; OSError."""
         self.folder = folder
-        text, self.identity = _whole(folder / METADATA)
+        text, self.identity = _whole(folder, METADATA)
         try:
             if len(text) > _MOST_METADATA:
                 raise ValueError("too long")
-            self.root = json.loads(text)
-            if self.root["attributes"].get(_MARK) != 1:
+            root = json.loads(text)
+            if root["attributes"].get(_MARK) != 1:
                 raise ValueError("another's")
-            self.arrays: dict[str, Any] = self.root["consolidated_metadata"]["metadata"]
+            self.attributes: dict[str, Any] = root["attributes"]
+            documents = root["consolidated_metadata"]["metadata"].items()
+        except _ERRORS as error:
+            raise FormatError(f"{folder.name} is no series that Hakobi wrote as Zarr ({_why(error)})") from error
+        try:
+            for name, _ in documents:
+                if not _NAME.fullmatch(name):
+                    raise ValueError(f"an array {name[:60]!r}, which is no name of a field or an axis")
+            self.arrays = {name: _Stored.of(name, document) for name, document in documents}
             self.times = self._times()
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{folder.name} is no series that Hakobi wrote as Zarr ({error})") from error
+        except _ERRORS as error:
+            raise FormatError(f"{folder.name}: its metadata are damaged: {_why(error)}") from error
 
     def close(self) -> None:
         """Nothing is held open."""
 
     def _times(self) -> list[float]:
-        if "time" not in self.arrays:
+        time = self.arrays.get("time")
+        if time is None:
             return []
-        num, chunk = self.arrays["time"]["shape"][0], _chunk(self.arrays["time"])[0]
-        if not 0 <= num <= MOST_COORDINATES:
-            raise ValueError(f"{num} steps")
-        parts = [self._doubles("time", i) for i in range(math.ceil(num / chunk))]
-        if any(len(part) != chunk for part in parts):
-            raise ValueError("its times are torn")
+        if not time.is_line or time.shard != (_TIMES_A_CHUNK,) or time.dtype != np.float64:
+            raise ValueError("the steps have no times")
+        num = time.shape[0]
+        if num > MOST_COORDINATES:
+            raise ValueError(f"{num} steps, of which not more than {MOST_COORDINATES} are shown")
+        parts = [self._doubles("time", i, _TIMES_A_CHUNK) for i in range(math.ceil(num / _TIMES_A_CHUNK))]
         return [float(t) for part in parts for t in part][:num]
 
-    def _doubles(self, name: str, chunk: int) -> Array:
-        data, _ = _whole(self.folder / name / f"c.{chunk}")
-        return np.frombuffer(data[: len(data) // 8 * 8], "<f8")
+    def _doubles(self, name: str, chunk: int, count: int) -> Array:
+        key = f"c.{chunk}"
+        try:
+            data, _ = _whole(self.folder, name, key)
+        except FileNotFoundError:
+            raise ValueError(f"{name}/{key} is missing") from None
+        if len(data) != 8 * count:
+            raise ValueError(f"{name}/{key} is torn")
+        return np.frombuffer(data, "<f8")
 
     def line(self, name: str) -> Array | None:
-        """The coordinates of an axis; None where it has none."""
-        document = self.arrays.get(name)
-        if document is None or document["dimension_names"] != [name] or document["shape"][0] > MOST_COORDINATES:
+        """The coordinates of an axis; None where it has none, or too many. Raises ValueError for damaged ones."""
+        this = self.arrays.get(name)
+        if this is None or not this.is_line or this.shape[0] > MOST_COORDINATES:
             return None
-        values = self._doubles(name, 0)
-        return values if len(values) == document["shape"][0] else None
+        if this.dtype != np.float64:
+            raise ValueError(f"{name} has coordinates of another type")
+        return self._doubles(name, 0, this.shape[0])
 
     def read(self, this: Field, time: int, box: Box) -> Array:
         """Values of a field at one time, as they are stored; a step without the field has its fill value."""
-        document = self.arrays[this.name]
-        has_time = document["dimension_names"][:1] == ["time"]
-        outer = (0,) * len(this.outer_shape)
-        ranges = (*((i, i + 1) for i in outer), *box)
-        key = ".".join(["c", *([str(max(0, time))] if has_time else []), *("0" for _ in ranges)])
+        stored = self.arrays[this.name]
+        ranges = (*((0, 1) for _ in this.outer_shape), *box)
+        key = ".".join(["c", *([str(max(0, time))] if stored.has_time else []), *("0" for _ in ranges)])
         result = np.empty([b - a for a, b in ranges], this.dtype)
         try:
-            file = open_location(self.folder / this.name / key)
+            file = open_inside(self.folder, this.name, key)
         except FileNotFoundError:
-            result[...] = _number(document["fill_value"])
+            result[...] = stored.fill_value
             return result.reshape([b - a for a, b in box])
         try:
-            chunk, places, unpack = self._chunks(document, has_time, file)
+            chunk, places = stored.chunk, _places(stored, file)
             wanted = []
             for index in np.ndindex(*(places.shape[:-1])):
                 starts = [i * n for i, n in zip(index, chunk, strict=True)]
@@ -112,75 +210,95 @@ class Store:
                     wanted.append((starts, both, offset, bytearray(length)))
             file.fill([(memoryview(packed), offset) for _, _, offset, packed in wanted])
             for starts, both, _, packed in wanted:
-                values = np.frombuffer(unpack(packed), this.dtype).reshape(chunk)
+                plain = _unpacked(stored, packed) if stored.compressor else bytes(packed)
+                values = np.frombuffer(plain, this.dtype).reshape(chunk)
                 result[tuple(slice(a - r[0], b - r[0]) for (a, b), r in zip(both, ranges, strict=True))] = values[
                     tuple(slice(a - s, b - s) for (a, b), s in zip(both, starts, strict=True))
                 ]
-        except (ValueError, struct.error, RuntimeError) as error:
-            raise FormatError(f"{self.folder.name}/{this.name}/{key} is damaged: {error}") from error
+        except (*_ERRORS, struct.error, RuntimeError) as error:
+            raise FormatError(f"{self.folder.name}/{this.name}/{key} is damaged: {_why(error)}") from error
         finally:
             file.close()
         return result.reshape([b - a for a, b in box])
 
-    @staticmethod
-    def _chunks(document: Any, has_time: bool, file: OpenFile) -> tuple[list[int], Array, Any]:
-        """Extents of a chunk, where each is (the grid, then offset and length), and what unpacks one."""
-        shard, codecs = _chunk(document), document["codecs"]
-        size = file.identity.num_bytes
-        chunk = shard
-        if codecs[0]["name"] == "sharding_indexed":
-            chunk, codecs = codecs[0]["configuration"]["chunk_shape"], codecs[0]["configuration"]["codecs"]
-        if has_time:
-            shard, chunk = shard[1:], chunk[1:]
-        grid = [a // b for a, b in zip(shard, chunk, strict=True)]
-        num = math.prod(grid)
-        if chunk == shard:
-            places = np.array([[0, size]], "<u8")
-        else:
-            words, start = bytearray(_INDEX_ENTRY * num), size - _CHECKSUM - _INDEX_ENTRY * num
-            if start < 0:
-                raise ValueError("torn")
-            file.fill([(memoryview(words), start)])
-            places = np.frombuffer(words, "<u8").reshape(num, 2)
-            if (places.sum(axis=1) > size).any() or (places[:, 1] > size).any():
-                raise ValueError("its index leads out of the shard")
-        return chunk, places.reshape(*grid, 2), _unpack_blosc if len(codecs) > 1 else bytes
+
+def _places(stored: _Stored, file: OpenFile) -> Array:
+    """Offset and length of each chunk, on their grid. Raises ValueError."""
+    size = file.identity.num_bytes
+    chunk_bytes = math.prod(stored.chunk) * stored.dtype.itemsize
+    grid = [a // b for a, b in zip(stored.shard, stored.chunk, strict=True)]
+    num = math.prod(grid)
+    if num == 1:
+        places = np.array([[0, size]], "<u8")
+    else:
+        start = size - _CHECKSUM - _INDEX_ENTRY * num
+        if start < 0:
+            raise ValueError("torn")
+        words = bytearray(_INDEX_ENTRY * num)
+        file.fill([(memoryview(words), start)])
+        places = np.frombuffer(words, "<u8").reshape(num, 2)
+        # Chunks are one behind the other, in their order: a checksum would say no more of the index.
+        if (places[:, 1] > size).any() or not np.array_equal(places[:, 0], np.cumsum(places[:, 1]) - places[:, 1]):
+            raise ValueError("its index does not say where chunks are")
+        if places[:, 1].sum() != start:
+            raise ValueError("its index leads out of the shard")
+    if not stored.compressor and (places[:, 1] != chunk_bytes).any():
+        raise ValueError("a chunk has another size")
+    return places.reshape(*grid, 2)
 
 
-def _whole(path: Location) -> tuple[bytes, Identity]:
+def _unpacked(stored: _Stored, packed: bytearray) -> bytes:
+    """Raises ValueError, RuntimeError, struct.error."""
+    from numcodecs import blosc
+
+    # Blosc's library believes the header.
+    _, _, _, element_bytes, values_bytes, block_bytes, chunk_bytes = _BLOSC_HEADER.unpack_from(packed)
+    is_right = (element_bytes, values_bytes, block_bytes, chunk_bytes) == (
+        stored.dtype.itemsize, (count := math.prod(stored.chunk) * stored.dtype.itemsize), count, len(packed),
+    )  # fmt: skip
+    if not is_right:
+        raise ValueError("a chunk's header is not that of its values")
+    return bytes(blosc.decompress(packed))
+
+
+def _whole(folder: Location, *names: str) -> tuple[bytes, Identity]:
     """Raises FileNotFoundError, OSError."""
-    file = open_location(path)
+    file = open_inside(folder, *names)
     try:
         return file.read(min(file.identity.num_bytes, _MOST_METADATA + 1), 0), file.identity
     finally:
         file.close()
 
 
-def _unpack_blosc(packed: bytearray) -> bytes:
-    from numcodecs import blosc
-
-    return bytes(blosc.decompress(packed))
-
-
-def _chunk(document: Any) -> list[int]:
-    return [int(n) for n in document["chunk_grid"]["configuration"]["chunk_shape"]]
+def _why(error: BaseException) -> str:
+    """The end of a sentence: what was not found, or what was wrong with it."""
+    if isinstance(error, KeyError) and error.args:
+        return f"it has no {error.args[0]}"
+    is_ours = isinstance(error, ValueError | RuntimeError) and not isinstance(error, RecursionError)
+    return str(error)[:200] if is_ours else "a part of it is of another kind than Hakobi writes"
 
 
-def _number(value: Any) -> float:
-    return float(value.replace("Infinity", "inf")) if isinstance(value, str) else value
+def _fill_value(dtype: np.dtype[Any], value: Any) -> float:
+    """Raises ValueError for what is none of the type."""
+    if dtype.kind == "f" and value in ("NaN", "Infinity", "-Infinity"):
+        return float(value.replace("Infinity", "inf"))
+    if type(value) is int or (dtype.kind == "f" and isinstance(value, float)):
+        limits = None if dtype.kind == "f" else np.iinfo(dtype)
+        if limits is None or limits.min <= value <= limits.max:
+            return value
+    raise ValueError(f"the fill value {str(value)[:60]} is none of {dtype}")
 
 
-def _fill(document: Any) -> tuple[float, ...]:
-    attributes = document["attributes"]
+def _fill(this: _Stored) -> tuple[float, ...]:
     values = []
-    if (fill := attributes.get("_FillValue")) is not None:
+    if (fill := this.attributes.get("_FillValue")) is not None:
         values.append(struct.unpack("<d", base64.b64decode(fill))[0] if isinstance(fill, str) else float(fill))
-    if isinstance(missing := attributes.get("missing_value"), int | float):
+    if isinstance(missing := this.attributes.get("missing_value"), int | float):
         values.append(float(missing))
     return tuple(values)
 
 
-def _text(attributes: Any, name: str) -> str:
+def _text(attributes: dict[str, Any], name: str) -> str:
     value = attributes.get(name, "")
     return value if isinstance(value, str) else ""
 
@@ -190,56 +308,49 @@ def survey(folder: Location) -> Found:
     store = Store(folder)
     found = Found(reader=store, kind="zarr")
     try:
-        for name, document in store.arrays.items():
-            _add(found, store, name, document)
-        time = store.arrays.get("time", {"attributes": {}})["attributes"]
+        for this in store.arrays.values():
+            _add(found, store, this)
+        time = store.arrays["time"].attributes if "time" in store.arrays else {}
         found.times = tuple(store.times)
         found.time_units, found.calendar = _text(time, "units"), _text(time, "calendar")
-        found.source = _text(store.root["attributes"], "source")
-        texts = (_text(d["attributes"], word) for d in store.arrays.values() for word in NAMING_ATTRIBUTES)
+        found.source = _text(store.attributes, "source")
+        texts = (_text(this.attributes, word) for this in store.arrays.values() for word in NAMING_ATTRIBUTES)
         found.fields = with_coordinates_marked(found.fields.values(), texts)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"{folder.name}: its metadata are damaged ({error})") from error
+    except (*_ERRORS, struct.error) as error:
+        raise FormatError(f"{folder.name}: its metadata are damaged: {_why(error)}") from error
     return found
 
 
-def _add(found: Found, store: Store, name: str, document: Any) -> None:
-    dims, shape = list(document["dimension_names"]), [int(n) for n in document["shape"]]
-    if dims == [name] or len(found.fields) >= MOST_FIELDS:
+def _add(found: Found, store: Store, this: _Stored) -> None:
+    if this.is_line or len(found.fields) >= MOST_FIELDS:
         return
-    has_time = dims[:1] == ["time"]
-    if has_time:
-        dims, shape = dims[1:], shape[1:]
     axes = []
-    for dim, size in zip(dims, shape, strict=True):
-        attributes = store.arrays.get(dim, {"attributes": {}})["attributes"]
+    for dim, size in zip(this.dims, this.shape, strict=True):
+        attributes = store.arrays[dim].attributes if dim in store.arrays else {}
         values, units = store.line(dim), _text(attributes, "units")
-        coordinates = None if values is None else tuple(float(v) for v in values)
+        if values is not None and len(values) != size:
+            raise ValueError(f"{this.name} has {size} points along {dim}, which has {len(values)}")
+        is_known = values is not None and bool(np.isfinite(values).all())
+        coordinates = tuple(values.tolist()) if values is not None and is_known else None
         axes.append(Axis(dim, size, coordinates, units, axis_kind(units, _text(attributes, "standard_name"))))
-    attributes = document["attributes"]
-    scale, shift = attributes.get("scale_factor"), attributes.get("add_offset")
-    codecs = document["codecs"]
-    chunk = _chunk(document)
-    if codecs[0]["name"] == "sharding_indexed":
-        chunk, codecs = codecs[0]["configuration"]["chunk_shape"], codecs[0]["configuration"]["codecs"]
-    dtype = np.dtype(document["data_type"])
-    this = Field(
-        name=name,
+    scale, shift = this.attributes.get("scale_factor"), this.attributes.get("add_offset")
+    field = Field(
+        name=this.name,
         axes=tuple(axes[-3:]),
-        num_times=len(store.times) if has_time else 0,
-        dtype=dtype,
-        units=_text(attributes, "units"),
-        long_name=_text(attributes, "long_name"),
-        fill=_fill(document),
+        num_times=len(store.times) if this.has_time else 0,
+        dtype=this.dtype,
+        units=_text(this.attributes, "units"),
+        long_name=_text(this.attributes, "long_name"),
+        fill=_fill(this),
         packing=None if scale is None and shift is None else (float(scale or 1.0), float(shift or 0.0)),
-        chunk_bytes=math.prod(chunk) * dtype.itemsize,
-        filters=(codecs[1]["configuration"]["cname"],) if len(codecs) > 1 else (),
-        outer_shape=tuple(shape[:-3]),
+        chunk_bytes=math.prod(this.chunk) * this.dtype.itemsize,
+        filters=(this.compressor,) if this.compressor else (),
+        outer_shape=this.shape[:-3],
     )
-    if len(shape) < 2:
-        found.left_out[name] = "one dimension and time only"
-        found.undrawn[name] = this
-    elif math.prod(shape[:-3]) != 1:
-        found.left_out[name] = "more than three dimensions and time"
+    if len(this.shape) < 2:
+        found.left_out[this.name] = "one dimension and time only"
+        found.undrawn[this.name] = field
+    elif math.prod(this.shape[:-3]) != 1:
+        found.left_out[this.name] = "more than three dimensions and time"
     else:
-        found.fields[name] = this
+        found.fields[this.name] = field

@@ -146,6 +146,14 @@ Status other(const std::string& name) {
     return {ErrorCode::unsupported, name + ": " + std::string(why_other)};
 }
 
+/// False where they are no integers: JSON's library makes such of any numbers.
+bool take_lengths(const Json& list, std::vector<std::int64_t>& lengths) {
+    const auto is_length = [](const Json& each) { return each.is_number_integer(); };
+    if (!list.is_array() || !std::ranges::all_of(list, is_length)) return false;
+    lengths = list.get<std::vector<std::int64_t>>();
+    return true;
+}
+
 /// The codec of chunks that `codecs` say; unsupported for others.
 Result<filter::Filters> packing_of(const std::string& name, ValueType type, const Json& codecs) {
     if (codecs.empty() || codecs.size() > 2 || codecs[0] != bytes_codec(type)) return other(name);
@@ -210,10 +218,12 @@ Json Array::to_json(std::int64_t num_steps) const {
 Result<Array> Array::from_json(std::string name, const Json& document) {
     const auto* const found = std::ranges::find(type_names, document.at("data_type").get<std::string>());
     if (found == type_names.end()) return other(name);
-    Array array{.name = std::move(name), .shape = document.at("shape").get<std::vector<std::int64_t>>()};
+    std::vector<std::int64_t> shard;
+    Array array{.name = std::move(name), .shape = {}};
     array.type = static_cast<ValueType>(found - type_names.begin());
-    auto shard =
-        document.at("chunk_grid").at("configuration").at("chunk_shape").get<std::vector<std::int64_t>>();
+    if (!take_lengths(document.at("shape"), array.shape) ||
+        !take_lengths(document.at("chunk_grid").at("configuration").at("chunk_shape"), shard))
+        return other(array.name);
     array.dims = document.at("dimension_names").get<std::vector<std::string>>();
     const Json& key = document.at("chunk_key_encoding");
     if (key.at("name") != "default" || key.at("configuration").at("separator") != ".")
@@ -237,15 +247,17 @@ Result<Array> Array::from_json(std::string name, const Json& document) {
         if (codecs->size() != 1 || configuration.at("index_codecs") != index ||
             configuration.value("index_location", "end") != "end")
             return other(array.name);
-        chunk = configuration.at("chunk_shape").get<std::vector<std::int64_t>>();
+        if (!take_lengths(configuration.at("chunk_shape"), chunk)) return other(array.name);
         codecs = &configuration.at("codecs");
     }
     Result<filter::Filters> packing = packing_of(array.name, array.type, *codecs);
     if (!packing.ok()) return packing.status();
     array.packing = packing.value();
-    array.has_time = !shard.empty() && shard[0] == 1 && array.dims[0] == "time";
-    if (chunk.size() != shard.size() || (array.has_time && chunk[0] != 1)) return other(array.name);
+    array.has_time = !shard.empty() && array.dims[0] == "time";
+    if (chunk.size() != shard.size() || (array.has_time && (shard[0] != 1 || chunk[0] != 1)))
+        return other(array.name);
     if (array.has_time) {
+        if (array.shape[0] < 0) return other(array.name);
         for (auto* numbers : {&array.shape, &shard, &chunk}) numbers->erase(numbers->begin());
         array.dims.erase(array.dims.begin());
     }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -38,11 +39,13 @@ Result<Axis> read_axis(const std::string& store, const std::string& name, std::i
     };
     take("units", axis.units);
     take("standard_name", axis.standard_name);
-    const std::string path = store + "/" + name + "/c.0";
-    const Result<std::optional<storage::WholeObject>> found = get(path);
+    const std::string inside = name + "/c.0";
+    const Result<std::optional<storage::WholeObject>> found = get(store, inside);
     if (!found.ok()) return found.status();
-    if (!found.value() || std::ssize(found.value()->bytes) != length * std::ssize(std::array<double, 8>{}))
-        return damaged(path, "the coordinates of axis " + name + " are not there");
+    constexpr std::int64_t each_bytes = sizeof(double);
+    if (!found.value() || std::ssize(found.value()->bytes) % each_bytes != 0 ||
+        std::ssize(found.value()->bytes) / each_bytes != length)
+        return damaged(path_in(store, inside), "the coordinates of axis " + name + " are not there");
     axis.values.resize(static_cast<std::size_t>(length));
     std::memcpy(axis.values.data(), found.value()->bytes.data(), found.value()->bytes.size());
     return axis;
@@ -76,6 +79,18 @@ Result<std::vector<Place>> places_in(storage::File& file, const Array& array) {
     return places;
 }
 
+/// That chunks are as large as the array's document says, before memory of that size is used.
+Status check_chunks(const std::string& path, const Array& array, std::span<const Place> places) {
+    constexpr std::int64_t most_packed_bytes = std::numeric_limits<std::int32_t>::max();  // of blosc
+    if (array.is_packed()) {
+        return array.chunk_bytes() <= most_packed_bytes
+                   ? Status()
+                   : damaged(path, "its chunks are larger than any that can be packed");
+    }
+    const auto is_whole = [&](const Place& place) { return place.bytes == array.chunk_bytes(); };
+    return std::ranges::all_of(places, is_whole) ? Status() : damaged(path, "a chunk has another size");
+}
+
 /// The values of one chunk.
 Status read_chunk(storage::File& file, const Array& array, const Place& place, filter::Coder& coder,
                   std::span<std::byte> values) {
@@ -84,17 +99,16 @@ Status read_chunk(storage::File& file, const Array& array, const Place& place, f
     if (!read.ok()) return read.status();
     if (read.value() != place.bytes) return damaged(file.path(), "the shard is torn");
     if (array.is_packed()) {
-        Status status = filter::unpack_blosc(coder, packed, values);
+        Status status = filter::unpack_blosc(coder, bytes_of(array.type), packed, values);
         return status.ok() ? status : Status(status.code(), file.path() + ": " + status.text());
     }
-    if (packed.size() != values.size()) return damaged(file.path(), "a chunk has another size");
     std::ranges::copy(packed, values.begin());
     return {};
 }
 
 Status read_packed(const std::string& path, const Block& block, std::span<std::byte> values) {
-    const std::string folder = path.substr(0, path.rfind('/'));
-    const Result<std::optional<storage::WholeObject>> text = get(folder + "/zarr.json");
+    const std::string folder = path.substr(0, path.rfind('/')), store = folder.substr(0, folder.rfind('/'));
+    const Result<std::optional<storage::WholeObject>> text = get(store, name_of(folder) + "/zarr.json");
     if (!text.ok()) return text.status();
     if (!text.value()) return damaged(folder, "it has no zarr.json");
     const std::vector<std::byte>& bytes = text.value()->bytes;
@@ -104,11 +118,16 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     const Array& array = made.value();
     if (array.shape != block.global)
         return damaged(folder, "its array has another shape than its group says");
-    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true, .root = store});
     if (!file.ok()) return file.status();
     Result<std::vector<Place>> places = places_in(*file.value(), array);
     if (!places.ok()) return places.status();
     const std::int64_t element_bytes = bytes_of(array.type);
+    std::int64_t num_elements = 1;
+    for (const std::int64_t count : block.count) num_elements *= count;
+    if (std::ssize(values) / element_bytes != num_elements || std::ssize(values) % element_bytes != 0)
+        return damaged(folder, "its array has another type than its group says");
+    if (Status status = check_chunks(path, array, places.value()); !status.ok()) return status;
     filter::Coder coder;
     std::vector<std::byte> chunk(static_cast<std::size_t>(array.chunk_bytes())), part;
     for (std::int64_t c = 0; c < array.num_chunks_in_all(); ++c) {
@@ -137,6 +156,12 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     return {};
 }
 
+/// Of a shard whose chunks are not packed.
+std::int64_t plain_bytes(const Array& array) {
+    const std::int64_t num = array.num_chunks_in_all();
+    return num * array.chunk_bytes() + (num > 1 ? index_bytes(num) : 0);
+}
+
 /// A group as it was read last, with the coordinates of its axes and the names of its shards: who reads its steps one after the other
 /// asks a server for little more than its version.
 struct KnownGroup {
@@ -145,12 +170,18 @@ struct KnownGroup {
     std::map<std::string, Axis> axes;
     std::map<std::string, std::set<std::string>> shards;  // by array, of a store on objects
 
-    [[nodiscard]] Result<bool> has_shard(const std::string& name, const std::string& key) {
-        if (!storage::is_object_store(store))
-            return is_there(std::string(store).append("/").append(name).append("/") + key);
+    /// Nothing where there is none; of an object no size is asked for: it is the one that it must have.
+    [[nodiscard]] Result<std::optional<std::int64_t>> shard_bytes(const Array& array,
+                                                                  const std::string& key) {
+        if (!storage::is_object_store(store)) return size_of(store, array.name + "/" + key);
+        const Result<bool> has_it = has_object(array.name, key);
+        if (!has_it.ok()) return has_it.status();
+        return has_it.value() ? std::optional(plain_bytes(array)) : std::nullopt;
+    }
+    [[nodiscard]] Result<bool> has_object(const std::string& name, const std::string& key) {
         const auto known = shards.find(name);
         if (known != shards.end()) return known->second.contains(key);
-        const Result<std::vector<std::string>> names = names_in(std::string(store).append("/").append(name));
+        const Result<std::vector<std::string>> names = names_in(store, name);
         if (!names.ok() && names.status().code() != ErrorCode::not_found) return names.status();
         if (names.ok()) shards[name].insert(names.value().begin(), names.value().end());
         return shards[name].contains(key);
@@ -168,7 +199,7 @@ struct KnownGroup {
 Result<std::shared_ptr<KnownGroup>> known_group(const std::string& store) {
     static thread_local std::shared_ptr<KnownGroup> last;
     if (last && last->store == store && !last->group.version.empty()) {
-        const Result<std::string> version = version_of(store + "/zarr.json");
+        const Result<std::string> version = version_of(store, "zarr.json");
         if (version.ok() && version.value() == last->group.version) return last;
     }
     last.reset();
@@ -210,8 +241,9 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
                 continue;
             }
             if (dims.size() == 1 && dims[0] == name) {
-                Result<Axis> axis =
-                    known.value()->axis(name, document.at("shape").at(0).get<std::int64_t>(), attributes);
+                const Json& length = document.at("shape").at(0);
+                if (!length.is_number_integer()) return damaged(store, "axis " + name + " has no length");
+                Result<Axis> axis = known.value()->axis(name, length.get<std::int64_t>(), attributes);
                 if (!axis.ok()) return axis.status();
                 step.axes.push_back(std::move(axis).value());
                 continue;
@@ -220,9 +252,9 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             if (!array.ok()) return array.status();
             const Array& is = array.value();
             const std::string file = name + "/" + is.key(number);
-            const Result<bool> has_it = known.value()->has_shard(name, is.key(number));
-            if (!has_it.ok()) return has_it.status();
-            if (!has_it.value()) continue;  // not put in this step
+            const Result<std::optional<std::int64_t>> bytes = known.value()->shard_bytes(is, is.key(number));
+            if (!bytes.ok()) return bytes.status();
+            if (!bytes.value()) continue;  // not put in this step
             FoundField field{.shown = {.name = name,
                                        .type = std::string(format::name_of(is.type)),
                                        .dims = is.dims,
@@ -232,8 +264,10 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             field.shown.attributes = is.attributes;
             if (is.fill) field.shown.attributes["_FillValue"] = attribute_of(*is.fill);
             field.file = name_of(store) + "/" + file;
-            field.offset_bytes = is.is_contiguous() ? 0 : -1;
-            if (!is.is_contiguous()) field.why_library = "it is packed in chunks";
+            // What has another size is looked into, which says what is wrong with it.
+            const bool is_plain = is.is_contiguous() && *bytes.value() == plain_bytes(is);
+            field.offset_bytes = is_plain ? 0 : -1;
+            if (!is_plain) field.why_library = "it is packed in chunks";
             step.fields.push_back(std::move(field));
         }
         std::set<std::string> dims_known;

@@ -2,6 +2,7 @@
 
 #include <hakobi/version.h>
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "base/parallel.hpp"
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
+#include "format/names.hpp"
 #include "format/zarr/files.hpp"
 #include "format/zarr/reading.hpp"
 #include "storage/file.hpp"
@@ -20,49 +22,71 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string metadata_path(const std::string& folder) {
-    return folder + "/zarr.json";
+constexpr const char* metadata_name = "zarr.json";
+
+/// In the store: the document of an array.
+std::string document_of(const std::string& array) {
+    return array + "/" + metadata_name;
 }
 
-std::string times_path(const std::string& store, std::size_t chunk) {
-    return store + "/time/c." + std::to_string(chunk);
+std::string times_in(std::size_t chunk) {
+    return "time/c." + std::to_string(chunk);
 }
 
 std::span<const std::byte> as_bytes(const std::string& text) {
     return std::as_bytes(std::span(text));
 }
 
-Status put_json(const std::string& folder, const Json& document, bool sync) {
-    return put(metadata_path(folder), as_bytes(document.dump()), sync);
+Status put_json(const std::string& store, const std::string& array, const Json& document, bool sync) {
+    return put(store, document_of(array), as_bytes(document.dump()), sync);
 }
 
-/// The first of the two dimensions of time is the series', the fill value of the others' chunks.
+/// As many as the group says there are, of which each has its chunk: `put_time` leaves none out.
 Result<std::vector<double>> read_times(const std::string& store, std::int64_t num_steps) {
-    constexpr std::int64_t most_steps = std::int64_t{1} << 32;
-    if (num_steps < 0 || num_steps > most_steps) return damaged(store, "an impossible number of steps");
+    if (num_steps < 0) return damaged(store, "an impossible number of steps");
     std::vector<double> times;
     for (std::size_t chunk = 0; std::ssize(times) < num_steps; ++chunk) {
-        const Result<std::optional<storage::WholeObject>> found = get(times_path(store, chunk));
+        const Result<std::optional<storage::WholeObject>> found = get(store, times_in(chunk));
         if (!found.ok()) return found.status();
-        std::vector<double> values(times_a_chunk, std::numeric_limits<double>::quiet_NaN());
-        if (found.value()) {
-            const std::vector<std::byte>& bytes = found.value()->bytes;
-            if (bytes.size() != values.size() * sizeof(double))
-                return damaged(store, "the times of its steps are damaged");
-            std::memcpy(values.data(), bytes.data(), bytes.size());
+        if (!found.value()) {
+            return damaged(store, "it says that it has " + std::to_string(num_steps) +
+                                      " steps, but their times are not there: " + times_in(chunk));
         }
-        times.insert(times.end(), values.begin(), values.end());
+        const std::vector<std::byte>& bytes = found.value()->bytes;
+        const std::size_t before = times.size();
+        if (bytes.size() != times_a_chunk * sizeof(double))
+            return damaged(store, "the times of its steps are damaged: " + times_in(chunk));
+        times.resize(before + times_a_chunk);
+        std::memcpy(times.data() + before, bytes.data(), bytes.size());
     }
     times.resize(static_cast<std::size_t>(num_steps));
     return times;
 }
 
+/// A name in the metadata is a folder's: none but those that a step's fields and axes may have is followed.
+Status check_names_in(const std::string& store, const Json& arrays) {
+    for (const auto& [name, document] : arrays.items()) {
+        if (!is_name(name)) {
+            constexpr std::size_t most_shown = 60;
+            return damaged(store, "its metadata have an array " + Json(name).dump().substr(0, most_shown) +
+                                      ", which is no name of a field or an axis");
+        }
+        if (!document.is_object()) return damaged(store, "its metadata say nothing of the array " + name);
+    }
+    return {};
+}
+
+constexpr std::array<const char*, 4> group_keys = {"zarr_format", "node_type", "attributes",
+                                                   "consolidated_metadata"};
+
 Json group_json(const Group& group) {
-    return {{"zarr_format", 3},
-            {"node_type", "group"},
-            {"attributes", group.attributes},
-            {"consolidated_metadata",
-             {{"kind", "inline"}, {"must_understand", false}, {"metadata", group.arrays}}}};
+    Json document = {
+        {group_keys[0], 3},
+        {group_keys[1], "group"},
+        {group_keys[2], group.attributes},
+        {group_keys[3], {{"kind", "inline"}, {"must_understand", false}, {"metadata", group.arrays}}}};
+    if (group.others.is_object()) document.update(group.others);
+    return document;
 }
 
 /// What the arrays of a step say, by name.
@@ -77,6 +101,30 @@ Result<std::vector<Array>> arrays_of(const StepDescription& step) {
         arrays.push_back(array_of(step.fields[f], std::move(dims)));
     }
     return arrays;
+}
+
+/// Attributes as this run has them, then what else there is: others wrote that.
+Json with_others(Json attributes, const Json& before) {
+    for (const auto& [name, value] : before.items()) {
+        if (!attributes.contains(name)) attributes[name] = value;
+    }
+    return attributes;
+}
+
+/// The same of an array's document. Attributes that a field has members for are the run's, or not there.
+Json with_others_attributes(Json document, const Json* before) {
+    if (before == nullptr || !before->contains("attributes")) return document;
+    Json others = before->at("attributes");
+    if (!others.is_object()) return document;
+    for (const char* ours : {"_FillValue", "units", "long_name", "standard_name", "coordinates"})
+        others.erase(ours);
+    document["attributes"] = with_others(std::move(document["attributes"]), others);
+    return document;
+}
+
+void put_document(Json& arrays, const std::string& name, Json document) {
+    const auto before = arrays.find(name);
+    arrays[name] = with_others_attributes(std::move(document), before == arrays.end() ? nullptr : &*before);
 }
 
 Json attributes_of_group(const StepDescription& step) {
@@ -110,12 +158,13 @@ Status put_axes(const std::string& store, const StepDescription& step, Group& gr
         if (!axis.units.empty()) attributes["units"] = axis.units;
         if (!axis.standard_name.empty()) attributes["standard_name"] = axis.standard_name;
         const std::int64_t length = std::ssize(axis.values);
-        Json document = line_of(axis.name, length, length, attributes);
-        if (group.arrays.contains(axis.name) && group.arrays[axis.name] == document) continue;
-        const std::string folder = store + "/" + axis.name;
-        Status status = make_folder(folder);
-        if (status.ok()) status = put(folder + "/c.0", std::as_bytes(std::span(axis.values)), sync);
-        if (status.ok()) status = put_json(folder, document, sync);
+        const auto before = group.arrays.find(axis.name);
+        const Json* const known = before == group.arrays.end() ? nullptr : &*before;
+        Json document = with_others_attributes(line_of(axis.name, length, length, attributes), known);
+        if (known != nullptr && *known == document) continue;
+        Status status = make_folder(store, axis.name);
+        if (status.ok()) status = put(store, axis.name + "/c.0", std::as_bytes(std::span(axis.values)), sync);
+        if (status.ok()) status = put_json(store, axis.name, document, sync);
         if (!status.ok()) return status;
         group.arrays[axis.name] = std::move(document);
     }
@@ -125,15 +174,19 @@ Status put_axes(const std::string& store, const StepDescription& step, Group& gr
 /// 2.
 Status put_time(const std::string& store, Group& group, std::int64_t number, double time, bool sync) {
     const auto at = static_cast<std::size_t>(number);
+    const std::size_t num_chunks_before = (group.times.size() + times_a_chunk - 1) / times_a_chunk;
     group.times.resize(std::max(group.times.size(), at + 1), std::numeric_limits<double>::quiet_NaN());
     group.times[at] = time;
     const std::size_t chunk = at / times_a_chunk;
-    std::vector<double> values(times_a_chunk, std::numeric_limits<double>::quiet_NaN());
-    const auto first = group.times.begin() + static_cast<std::ptrdiff_t>(chunk * times_a_chunk);
-    std::copy(first, first + std::min<std::ptrdiff_t>(times_a_chunk, group.times.end() - first),
-              values.begin());
-    Status status = make_folder(store + "/time");
-    return status.ok() ? put(times_path(store, chunk), std::as_bytes(std::span(values)), sync) : status;
+    Status status = make_folder(store, "time");
+    for (std::size_t c = std::min(chunk, num_chunks_before); c <= chunk && status.ok(); ++c) {
+        std::vector<double> values(times_a_chunk, std::numeric_limits<double>::quiet_NaN());
+        const auto first = group.times.begin() + static_cast<std::ptrdiff_t>(c * times_a_chunk);
+        std::copy(first, first + std::min<std::ptrdiff_t>(times_a_chunk, group.times.end() - first),
+                  values.begin());
+        status = put(store, times_in(c), std::as_bytes(std::span(values)), sync);
+    }
+    return status;
 }
 
 /// Their own zarr.json, of those that `is_wanted` says.
@@ -144,16 +197,17 @@ Status put_arrays(const std::string& store, const Json& arrays, bool sync, const
         if (is_wanted(name, document)) names.push_back(name);
     }
     return for_each_parallel(names.size(), num_at_once(store), "hakobi-zarr", [&](std::size_t i) {
-        return put_json(store + "/" + names[i], arrays.at(names[i]), sync);
+        return put_json(store, names[i], arrays.at(names[i]), sync);
     });
 }
 
 /// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is read.
 Status place_shards(const std::string& folder, const std::string& store, const Group& group,
                     std::span<const Array> arrays, std::int64_t number, const Adding& how) {
+    if (Status status = make_store(store); !status.ok()) return status;
     for (const Array& array : arrays) {
         if (group.arrays.contains(array.name)) continue;
-        if (Status status = make_folder(store + "/" + array.name); !status.ok()) return status;
+        if (Status status = make_folder(store, array.name); !status.ok()) return status;
     }
     std::vector<std::int64_t> sizes;
     if (how.pace) {
@@ -165,9 +219,9 @@ Status place_shards(const std::string& folder, const std::string& store, const G
     Status status = for_each_parallel(
         arrays.size(), how.pace ? num_at_once(store) : 1, "hakobi-zarr", [&](std::size_t f) {
             const std::string from = storage::member_path(folder, f);
-            std::string to = store + "/" + arrays[f].name;
-            to.append("/").append(arrays[f].key(number));
-            return how.pace ? place_copy(from, sizes[f], to, how.sync, how.pace) : place(from, to, how.sync);
+            const std::string to = arrays[f].name + "/" + arrays[f].key(number);
+            return how.pace ? place_copy(from, sizes[f], store, to, how.sync, how.pace)
+                            : place(from, store, to, how.sync);
         });
     if (!status.ok()) return status;
     for (const auto& [name, document] : group.arrays.items()) {
@@ -175,16 +229,19 @@ Status place_shards(const std::string& folder, const std::string& store, const G
         if (std::ranges::find(arrays, name, &Array::name) != arrays.end()) continue;
         const Result<Array> absent = Array::from_json(name, document);
         if (!absent.ok()) continue;  // another program's
-        const std::string left = std::string(store).append("/").append(name).append("/");
-        if (Status removed = remove(left + absent.value().key(number)); !removed.ok()) return removed;
+        Status removed = remove(store, std::string(name).append("/").append(absent.value().key(number)));
+        if (!removed.ok()) return removed;
     }
     return {};
 }
 
-/// Of an array's document what steps must have in common.
-Json form_of(const Json& document) {
-    Json form = document;
+/// Of an array's document what steps must have in common. Other programs that wrote the document anew have put its members into another
+/// order, and name what is not there.
+nlohmann::json form_of(const Json& document) {
+    nlohmann::json form = nlohmann::json::parse(document.dump());
     form.erase("attributes");
+    if (form.contains("storage_transformers") && form["storage_transformers"].empty())
+        form.erase("storage_transformers");
     if (has_time(document)) form["shape"][0] = 0;
     return form;
 }
@@ -193,7 +250,7 @@ Json form_of(const Json& document) {
 
 Result<std::optional<Group>> read_group(const std::string& store) {
     using Found = std::optional<Group>;
-    const Result<std::optional<storage::WholeObject>> document = get(metadata_path(store));
+    const Result<std::optional<storage::WholeObject>> document = get(store, metadata_name);
     if (!document.ok()) return document.status();
     if (!document.value()) return Found();
     return reading(store, [&]() -> Result<Found> {
@@ -203,13 +260,17 @@ Result<std::optional<Group>> read_group(const std::string& store) {
         Group group{.attributes = root.at("attributes"),
                     .arrays = Json::object(),
                     .times = {},
-                    .version = document.value()->version};
+                    .version = document.value()->version,
+                    .others = root};
+        for (const char* key : group_keys) group.others.erase(key);
         if (group.attributes.value(mark, 0) != mark_version)
             return Status(ErrorCode::unsupported, store + ": it is a Zarr group, but no series of Hakobi's");
         group.arrays = root.at("consolidated_metadata").at("metadata");
+        if (Status status = check_names_in(store, group.arrays); !status.ok()) return status;
         if (!group.arrays.contains("time")) return Found(std::move(group));
-        Result<std::vector<double>> times =
-            read_times(store, group.arrays["time"].at("shape").at(0).get<std::int64_t>());
+        const Json& num_steps = group.arrays["time"].at("shape").at(0);
+        if (!num_steps.is_number_integer()) return damaged(store, "its steps are not counted");
+        Result<std::vector<double>> times = read_times(store, num_steps.get<std::int64_t>());
         if (!times.ok()) return times.status();
         group.times = std::move(times).value();
         return Found(std::move(group));
@@ -223,7 +284,7 @@ Status check_like(const Json& group_arrays, std::span<const Array> arrays) {
     for (const Array& array : arrays) {
         const auto before = group_arrays.find(array.name);
         if (before == group_arrays.end()) continue;
-        const Json now = form_of(array.to_json(0)), then = form_of(*before);
+        const nlohmann::json now = form_of(array.to_json(0)), then = form_of(*before);
         if (now == then) continue;
         std::string what = "codecs or fill value";
         if (now.at("shape") != then.at("shape")) what = "extents";
@@ -236,6 +297,50 @@ Status check_like(const Json& group_arrays, std::span<const Array> arrays) {
     return {};
 }
 
+bool is_line(const std::string& name, const Json& document) {
+    return document.at("dimension_names") == Json::array({name});
+}
+
+/// Whether a step's names go with those of the steps before: the series is one data set, in which a name stands for one thing and fields
+/// find their coordinates in whatever step they were put.
+Status check_names(const Json& group_arrays, const StepDescription& step, std::span<const Array> arrays) {
+    const auto bad = [](const std::string& text) { return Status(ErrorCode::invalid_argument, text); };
+    const auto is_earlier_field = [&](const std::string& name) {
+        const auto found = group_arrays.find(name);
+        return found != group_arrays.end() && !is_line(name, *found);
+    };
+    for (const FieldDescription& field : step.fields) {
+        for (const std::string& name : field.coordinates) {
+            const bool is_there = group_arrays.contains(name) ||
+                                  std::ranges::find(step.axes, name, &Axis::name) != step.axes.end() ||
+                                  std::ranges::find(arrays, name, &Array::name) != arrays.end();
+            if (!is_there) {
+                return bad("field " + field.name + ": its coordinates name " + name +
+                           ", but neither the step nor one before it has such a field");
+            }
+        }
+    }
+    for (const Axis& axis : step.axes) {
+        if (is_earlier_field(axis.name))
+            return bad("axis " + axis.name + ": an earlier step has a field of that name");
+    }
+    for (const Array& array : arrays) {
+        for (const std::string& dim : array.dims) {
+            if (is_earlier_field(dim))
+                return bad("field " + array.name +
+                           ": an earlier step has a field with the name of its dimension " + dim);
+        }
+        if (group_arrays.contains(array.name)) continue;
+        for (const auto& [name, document] : group_arrays.items()) {
+            const Json& dims = document.at("dimension_names");
+            if (std::ranges::find(dims, Json(array.name)) != dims.end())
+                return bad("field " + array.name + ": the name is that of a dimension of " + name +
+                           ", of an earlier step");
+        }
+    }
+    return {};
+}
+
 class GroupFields final : public StoredFields {
   public:
     explicit GroupFields(Json arrays) : arrays_(std::move(arrays)) {}
@@ -244,6 +349,7 @@ class GroupFields final : public StoredFields {
             const Result<std::vector<Array>> arrays = arrays_of(step);
             if (!arrays.ok()) return arrays.status();
             if (Status status = check_like(arrays_, arrays.value()); !status.ok()) return status;
+            if (Status status = check_names(arrays_, step, arrays.value()); !status.ok()) return status;
             for (const Array& array : arrays.value()) arrays_[array.name] = array.to_json(0);
             return {};
         });
@@ -256,7 +362,7 @@ class GroupFields final : public StoredFields {
 /// Whether the group's metadata are those that the caller put last.
 Status check_version(const Group& group, const std::string& store, const Adding& how) {
     if (how.version == nullptr || how.version->empty() || group.version == *how.version) return {};
-    return {ErrorCode::exists, metadata_path(store) +
+    return {ErrorCode::exists, path_in(store, metadata_name) +
                                    " is not what this run made it: another program has replaced or removed "
                                    "it; nothing there was changed"};
 }
@@ -275,39 +381,44 @@ Status add_step(const std::string& folder, const std::string& store, std::int64_
     return reading(store, [&]() -> Status {
         Result<std::optional<Group>> found = read_group(store);
         if (!found.ok()) return found.status();
-        Group group = found.value() ? std::move(*found.value()) : Group{Json(), Json::object(), {}};
+        Group group = found.value()
+                          ? std::move(*found.value())
+                          : Group{.attributes = Json::object(), .arrays = Json::object(), .times = {}};
         const auto at = static_cast<std::size_t>(number);
         const bool is_in = at < group.times.size() && !std::isnan(group.times[at]);
-        if (is_in && how.is_new)
-            return {ErrorCode::exists, store + " has a step " + std::to_string(number) + " already"};
-        const Result<std::vector<Array>> arrays = arrays_of(step);
-        if (!arrays.ok()) return arrays.status();
         // Of a try whose answer was lost the step is there, by a version that nobody was told.
         const bool is_own_try =
             is_in && std::bit_cast<std::uint64_t>(group.times[at]) == std::bit_cast<std::uint64_t>(step.time);
+        if (is_in && (how.is_new || !is_own_try))
+            return {ErrorCode::exists, store + " has a step " + std::to_string(number) + " already"};
+        const Result<std::vector<Array>> arrays = arrays_of(step);
+        if (!arrays.ok()) return arrays.status();
         if (Status status = is_own_try ? Status() : check_version(group, store, how); !status.ok())
             return status;
         if (Status status = check_like(group.arrays, arrays.value()); !status.ok()) return status;
+        if (Status status = check_names(group.arrays, step, arrays.value()); !status.ok()) return status;
         Status status = place_shards(folder, store, group, arrays.value(), number, how);
-        if (status.ok()) status = make_folder(store);
         if (status.ok()) status = put_time(store, group, number, step.time, how.sync);
         const Json before = group.arrays;
         if (status.ok()) status = put_axes(store, step, group, how.sync);
         if (!status.ok()) return status;
         const std::int64_t num_steps = std::ssize(group.times);
-        group.attributes = attributes_of_group(step);
-        group.arrays["time"] = line_of("time", num_steps, times_a_chunk, attributes_of_time(step));
-        for (const Array& array : arrays.value()) group.arrays[array.name] = array.to_json(num_steps);
+        group.attributes = with_others(attributes_of_group(step), group.attributes);
+        put_document(group.arrays, "time",
+                     line_of("time", num_steps, times_a_chunk, attributes_of_time(step)));
+        for (const Array& array : arrays.value())
+            put_document(group.arrays, array.name, array.to_json(num_steps));
         for (const auto& [name, document] : group.arrays.items()) {
             if (has_time(document)) group.arrays[name]["shape"][0] = num_steps;
         }
         // An array that the group names is one for those, too, who open it by itself.
         status = put_arrays(store, group.arrays, how.sync, [&](const std::string& name, const Json&) {
-            return !before.contains(name) && !is_there(metadata_path(store + "/" + name));
+            const Result<std::optional<std::int64_t>> size = size_of(store, document_of(name));
+            return !before.contains(name) && (!size.ok() || !size.value());
         });
         const std::string text = group_json(group).dump();
         if (status.ok())
-            status = replace(metadata_path(store), as_bytes(text), group.version, how.sync);  // 3
+            status = replace(store, metadata_name, as_bytes(text), group.version, how.sync);  // 3
         if (status.ok()) {
             status =
                 put_arrays(store, group.arrays, how.sync, [&](const std::string& name, const Json& document) {
@@ -322,41 +433,72 @@ Status add_step(const std::string& folder, const std::string& store, std::int64_
 }
 
 Status mend(const std::string& store) {
-    const Result<std::optional<Group>> group = read_group(store);
-    if (!group.ok() || !group.value()) return group.status();
+    Result<std::optional<Group>> found = read_group(store);
+    if (!found.ok() || !found.value()) return found.status();
+    Group& group = *found.value();
     return reading(store, [&]() -> Status {
-        for (const auto& [name, document] : group.value()->arrays.items()) {
-            const Result<std::optional<storage::WholeObject>> said = get(metadata_path(store + "/" + name));
+        bool has_more = false;  // than the group's own zarr.json
+        const Json arrays = group.arrays;
+        for (const auto& [name, document] : arrays.items()) {
+            const Result<std::optional<storage::WholeObject>> said = get(store, document_of(name));
             if (!said.ok()) return said.status();
-            const std::string text = document.dump();
-            if (said.value() && std::ranges::equal(said.value()->bytes, as_bytes(text))) continue;
-            if (Status status = put_json(store + "/" + name, document, false); !status.ok()) return status;
+            Json whole = document;
+            bool is_said = false;
+            if (said.value()) {
+                const std::string_view text(reinterpret_cast<const char*>(said.value()->bytes.data()),
+                                            said.value()->bytes.size());
+                // One that is torn has nothing that could be kept.
+                const Json own = Json::parse(text, nullptr, false);
+                if (own.is_object()) whole = with_others_attributes(std::move(whole), &own);
+                is_said = own == whole;
+            }
+            Status status = is_said ? Status() : put_json(store, name, whole, false);
+            if (!status.ok()) return status;
+            has_more = has_more || whole != document;
+            group.arrays[name] = std::move(whole);
         }
-        return {};
+        if (!has_more) return {};
+        return replace(store, metadata_name, as_bytes(group_json(group).dump()), group.version, false);
     });
 }
+
+namespace {
+
+/// A file of an array's folder that 1 to 4 make: "zarr.json", "c", "c.12.0.0", and what a killed run left of one (files.cpp).
+bool is_our_file(std::string_view name) {
+    if (name.ends_with(".part")) name.remove_suffix(std::string_view(".part").size());
+    if (name == metadata_name) return true;
+    if (!name.starts_with('c')) return false;
+    for (name.remove_prefix(1); name.starts_with('.');) {
+        name.remove_prefix(1);
+        const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+        if (digits == 0) return false;
+        name.remove_prefix(digits);
+    }
+    return name.empty();
+}
+
+}  // namespace
 
 Status remove_store(const std::string& store) {
     const Result<std::optional<Group>> group = read_group(store);
     if (!group.ok() || !group.value()) return group.status();
-    // From here on it is no group any more.
-    if (Status status = remove(metadata_path(store)); !status.ok()) return status;
+    std::vector<std::string> ours;
     for (const auto& [name, document] : group.value()->arrays.items()) {
-        const std::string folder = store + "/" + name;
-        const Result<std::vector<std::string>> listed = names_in(folder);
-        if (!listed.ok() && listed.status().code() != ErrorCode::not_found) return listed.status();
-        if (!listed.ok()) continue;
-        std::vector<std::string> ours;
+        const Result<std::vector<std::string>> listed = names_in(store, name);
+        if (listed.status().code() == ErrorCode::not_found) continue;
+        if (!listed.ok()) return listed.status();
         for (const std::string& each : listed.value()) {
-            if (each.starts_with("zarr.json") || each.starts_with("c.") || each == "c")
-                ours.push_back(std::string(folder).append("/").append(each));
+            if (is_our_file(each)) ours.push_back(std::string(name).append("/").append(each));
         }
-        Status status = for_each_parallel(ours.size(), num_at_once(store), "hakobi-zarr",
-                                          [&](std::size_t i) { return remove(ours[i]); });
-        if (!status.ok()) return status;
-        (void)remove_folder(folder);
     }
-    return remove_folder(store);
+    // From here on it is no group any more.
+    if (Status status = remove(store, metadata_name); !status.ok()) return status;
+    Status status = for_each_parallel(ours.size(), num_at_once(store), "hakobi-zarr",
+                                      [&](std::size_t i) { return remove(store, ours[i]); });
+    if (!status.ok()) return status;
+    for (const auto& [name, document] : group.value()->arrays.items()) (void)remove_folder(store, name);
+    return remove_folder(store, {});
 }
 
 }  // namespace hakobi::format::zarr

@@ -42,11 +42,12 @@ namespace hakobi::format::zarr {
 inline constexpr std::int64_t times_a_chunk = 1024;
 
 /// What a group says of itself. Functions are local; they return unsupported for what is no group of Hakobi's, format
-/// for a damaged one.
+/// for a damaged one: such is one whose arrays have names that no field or axis may have, for names are followed.
 struct Group {
     nlohmann::ordered_json attributes, arrays;  ///< arrays: zarr.json of each by its name
     std::vector<double> times;
-    std::string version = {};  ///< of its zarr.json on objects
+    std::string version = {};            ///< of its zarr.json on objects
+    nlohmann::ordered_json others = {};  ///< what else its zarr.json has, which others put there
 };
 
 /// Nothing where there is no group.
@@ -55,10 +56,11 @@ Result<std::optional<Group>> read_group(const std::string& store);
 Result<FoundStep> read_stored(const std::string& store, std::int64_t number);
 
 Result<std::unique_ptr<StoredFields>> fields_in(const std::string& store);
-/// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end.
+/// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end. exists where the group has another
+/// step of that number. Attributes that others have put into the group's zarr.json stay in it.
 Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
                 const StepDescription& step, const Adding& how);
-/// 4, where it was killed.
+/// 4, where it was killed. Attributes that others have put into arrays' own zarr.json stay, there and in the group's from now on.
 Status mend(const std::string& store);
 /// Removes what 1 to 4 have made, and no other file.
 Status remove_store(const std::string& store);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "format/chunks.hpp"
 #include "format/zarr/array.hpp"
@@ -38,20 +39,46 @@ void add_member(Layout& layout, const FieldDescription& field, std::span<const S
     layout.file_bytes = end;
 }
 
+/// Zarr's metadata are JSON, which has no other texts.
+Status check_texts(const std::string& whose, const Attributes& attributes) {
+    for (const auto& [name, value] : attributes) {
+        try {
+            static_cast<void>(zarr::json_of({{name, value}}, std::nullopt).dump());
+        } catch (const nlohmann::ordered_json::exception&) {
+            return {ErrorCode::invalid_argument,
+                    whose + ": attribute '" + name + "': its text is not UTF-8, which format zarr needs"};
+        }
+    }
+    return {};
+}
+
 class Zarr final : public Format {
   public:
     [[nodiscard]] std::string_view name() const override { return "zarr"; }
     [[nodiscard]] std::string_view extension() const override { return ".zarr"; }
     [[nodiscard]] bool holds_chunks() const override { return true; }
     [[nodiscard]] bool has_store() const override { return true; }
+    // A static field is in the store from the step on in which it was put. JSON holds texts of any length, but all of it is written
+    // with each step, and read with each look.
+    [[nodiscard]] Rules rules() const override {
+        return {.is_of_series = true, .most_attribute_bytes = 1 << 20};
+    }
     [[nodiscard]] filter::Frame frame() const override { return filter::Frame::blosc; }
 
     [[nodiscard]] Status check(const StepDescription& step) const override {
         for (const Axis& axis : step.axes) {
             if (axis.name == "time")
                 return {ErrorCode::invalid_argument, "axis time: format zarr has an array of that name"};
+            if (Status status = check_texts("axis " + axis.name, axis.attributes); !status.ok())
+                return status;
         }
-        return {};
+        for (const FieldDescription& field : step.fields) {
+            if (Status status =
+                    check_texts("field " + field.name, zarr::array_of(field, field.dims).attributes);
+                !status.ok())
+                return status;
+        }
+        return check_texts("the output", step.attributes);
     }
     [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
                                          std::span<const std::vector<StoredChunk>> chunks) const override {

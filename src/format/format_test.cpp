@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "foreign_locale.hpp"
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/netcdf4/netcdf4.hpp"
@@ -179,6 +180,24 @@ TEST(Calendar, HasTwoNamesAndADefault) {
     EXPECT_EQ(calendar_of("days since 2000-01-01", ""), "standard");
     EXPECT_EQ(calendar_of("days since 2000-01-01", "360_day"), "360_day");
     EXPECT_EQ(calendar_of("s", "360_day"), "");
+}
+
+TEST(Names, HaveAsManyBytesAsEveryReaderTakes) {
+    StepDescription step = step_of({axis(std::string(255, 'x'), 4)}, {field(std::string(255, 'a'), {4})});
+    step.fields[0].attributes = {{std::string(255, 'b'), "text"}};
+    EXPECT_TRUE(check_description(step).ok());
+    step.attributes = {{std::string(256, 'b'), "text"}};
+    EXPECT_EQ(check_description(step).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(check_description(step_of({}, {field(std::string(256, 'a'), {4})})).code(),
+              ErrorCode::invalid_argument);
+    EXPECT_EQ(check_description(step_of({axis(std::string(256, 'x'), 4)}, {})).code(),
+              ErrorCode::invalid_argument);
+}
+
+TEST(Names, AreOfAsciiInEveryLocale) {
+    HAKOBI_IN_LOCALE("tr_TR", "ISO-8859-9");
+    EXPECT_EQ(check_description(step_of({}, {field("w\xe4rme", {4})})).code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(check_description(step_of({}, {field("IiIi", {4})})).ok());
 }
 
 TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {

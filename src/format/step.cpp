@@ -128,14 +128,16 @@ Status check_description(const StepDescription& step) {
     std::set<std::string> taken = {"time"};
     for (const Axis& axis : step.axes) {
         if (!is_name(axis.name))
-            return bad_step("axis '" + axis.name + "': a name is letters, digits and underscores");
+            return bad_step("axis '" + axis.name +
+                            "': a name is at most 255 letters, digits and underscores");
         if (!taken.insert(axis.name).second) return bad_step("axis " + axis.name + ": the name is taken");
         if (Status status = check_axis(axis); !status.ok()) return status;
     }
     std::int64_t values_bytes = 0;
     for (const FieldDescription& field : step.fields) {
         if (!is_name(field.name))
-            return bad_step("field '" + field.name + "': a name is letters, digits and underscores");
+            return bad_step("field '" + field.name +
+                            "': a name is at most 255 letters, digits and underscores");
         if (!taken.insert(field.name).second) return bad_step("field " + field.name + ": the name is taken");
         if (Status status = check_field(field); !status.ok()) return status;
         if (Status status = check_coordinates(step, field); !status.ok()) return status;

@@ -237,6 +237,17 @@ TEST_F(CreateTest, AMethodLikeNoOtherNamesThemAll) {
         << error.what();
 }
 
+TEST_F(CreateTest, TimeUnitsThatNoReaderCouldReadAreAnError) {
+    const OutputOptions leap{.time_units = "days since 2001-02-29", .calendar = "noleap"};
+    for (const OutputOptions& options : {OutputOptions{.time_units = "weeks since 2000-01-01"}, leap}) {
+        const Error error = error_of_create(folder + "/run", options);
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+        EXPECT_NE(std::string(error.what()).find("time_units '"), std::string::npos) << error.what();
+    }
+    barrier();
+    EXPECT_TRUE(names_in(folder).empty());
+}
+
 TEST_F(CreateTest, AFolderBelowARegularFileIsAnError) {
     if (is_rank_0()) std::ofstream(folder + "/file") << "x";
     barrier();

@@ -149,6 +149,7 @@ struct Work {
 };
 
 Work find_work(std::string path) {
+    storage::check_address(path).throw_if_error();
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
     Work work;

@@ -20,7 +20,8 @@ namespace hakobi::series {
 //   /local/nvme/run.0123456789abcdef.stage/run_000012.nc and all other names of a series (series.hpp), its lock among them
 //   folder/run.staged                           the marker: a text that names that folder and its node
 //
-//  1. `make` makes the folder, then writes the marker. From here until all steps have arrived both are there.
+//  1. `make` makes the folder, then writes the marker. From here until all steps have arrived both are there. Where it is not known
+//     whether the marker was written, as when a server's answer is lost, the folder stays: whoever finds the marker finds it empty.
 //  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. What has its final name is whole.
 //  3. A whole file is copied to its place (Carrier), under a temporary name there, gets its final name, and is removed from the
 //     stage: a step is whole in at least one of the two at any time. What has a final name at its place is whole, as ever.

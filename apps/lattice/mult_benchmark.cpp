@@ -73,10 +73,10 @@ std::vector<MultTimes> time_mults(const Comm& comm, const std::vector<MultConten
     return times;
 }
 
-Ratio compare(const std::vector<double>& a_s, const std::vector<double>& b_s) {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < std::min(a_s.size(), b_s.size()); ++i) ratios.push_back(a_s[i] / b_s[i]);
-    return {.median = quantile(ratios, 0.5), .low = quantile(ratios, 0.25), .high = quantile(ratios, 0.75)};
+Speedup speedup_over(const MultTimes& first, const MultTimes& own) {
+    return {.ratio = first.median_s / own.median_s,
+            .low = first.low_s / own.high_s,
+            .high = first.high_s / own.low_s};
 }
 
 }  // namespace hakobi::lattice

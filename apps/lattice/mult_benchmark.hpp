@@ -27,10 +27,12 @@ struct MultTimes {
                                                 const std::vector<MultContender>& contenders,
                                                 double budget_s);
 
-/// Median of round-by-round ratios a / b, with their quartiles.
-struct Ratio {
-    double median = 0, low = 0, high = 0;
+/// How many times as fast as `first` an operator is: the ratio of the medians, and what it is from where both are at the
+/// quartiles that speak against it to where both are at those that speak for it. The interval holds the ratio.
+struct Speedup {
+    double ratio = 0, low = 0, high = 0;
+    [[nodiscard]] bool differs() const { return low > 1 || high < 1; }
 };
-[[nodiscard]] Ratio compare(const std::vector<double>& a_s, const std::vector<double>& b_s);
+[[nodiscard]] Speedup speedup_over(const MultTimes& first, const MultTimes& own);
 
 }  // namespace hakobi::lattice

@@ -203,14 +203,15 @@ void run(const Comm& comm, const Options& options) {
         if (!mults.empty()) {
             const MultTimes& own = mults[i];
             const double flops = lanes[i].wilson->flops_per_apply();
-            const Ratio ratio = compare(mults[0].samples_s, own.samples_s);
+            const Speedup speedup = speedup_over(mults[0], own);
             std::printf(
                 "mult, %-14s %10.2f us (quartiles %.2f, %.2f), %6.2f GFlop/s, %4.1f %% in the exchange",
                 (options.exchanges[i] + ":").c_str(), own.median_s * 1e6, own.low_s * 1e6, own.high_s * 1e6,
                 flops / own.median_s / 1e9, 100 * own.communication_share);
             if (i > 0) {
-                std::printf(", %.2f times %s (%.2f, %.2f)", ratio.median, options.exchanges[0].c_str(),
-                            ratio.low, ratio.high);
+                std::printf(", %.2f times as fast as %s (%.2f to %.2f by the quartiles%s)", speedup.ratio,
+                            options.exchanges[0].c_str(), speedup.low, speedup.high,
+                            speedup.differs() ? "" : ": within the spread");
             }
             std::printf("\n");
             record["mult_median_s"] = own.median_s;
@@ -220,8 +221,8 @@ void run(const Comm& comm, const Options& options) {
             record["flops"] = flops;
             record["gflop_s"] = flops / own.median_s / 1e9;
             record["communication_share"] = own.communication_share;
-            record["speedup"] = ratio.median;
-            record["speedup_quartiles"] = {ratio.low, ratio.high};
+            record["speedup"] = speedup.ratio;
+            record["speedup_quartiles"] = {speedup.low, speedup.high};
             record["speedup_over"] = options.exchanges[0];
         }
         record["mpi"] = mpi_name();

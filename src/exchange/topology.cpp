@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/checked.hpp"
+#include "base/classic_locale.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
@@ -226,6 +227,7 @@ std::string Reordering::text() const {
                             ? 0.0
                             : 100.0 * static_cast<double>(between_nodes_before - between_nodes_after) /
                                   static_cast<double>(between_nodes_before);
+    const ClassicLocale classic;
     char line[160];
     std::snprintf(line, sizeof line, "between nodes: %lld of %lld instead of %lld (%.0f %% less)",
                   static_cast<long long>(between_nodes_after), static_cast<long long>(total),

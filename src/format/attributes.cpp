@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
+#include "format/names.hpp"
 #include "format/step.hpp"
 
 namespace hakobi::format {
@@ -19,12 +19,11 @@ constexpr std::array<std::string_view, 10> librarys_own = {
     "_Netcdf4Dimid", "_NCProperties", "_nc3_strict",    "_NCCOPY",          "_Netcdf4Coordinates"};
 
 bool is_attribute_name(std::string_view name) {
-    const auto good = [](unsigned char c) {
-        return std::isalnum(c) != 0 ||
-               std::string_view("_.-+@").find(static_cast<char>(c)) != std::string_view::npos;
+    const auto is_good = [](char c) {
+        return is_letter_or_digit(c) || std::string_view("_.-+@").find(c) != std::string_view::npos;
     };
-    return !name.empty() && name.size() <= 256 && std::ranges::all_of(name, good) &&
-           (std::isalnum(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
+    return !name.empty() && name.size() <= most_name_bytes && std::ranges::all_of(name, is_good) &&
+           (is_letter_or_digit(name[0]) || name[0] == '_');
 }
 
 template <class Number>
@@ -138,7 +137,8 @@ Status check_attributes(const std::string& whose, const Attributes& attributes,
         };
         if (!is_attribute_name(name))
             return bad(
-                "a name is letters, digits and _ . - + @, and begins with a letter, digit or underscore");
+                "a name is at most 255 letters, digits and _ . - + @, and begins with a letter, digit or "
+                "underscore");
         if (std::ranges::find(taken, name) != taken.end()) return bad("an option of its own sets it");
         if (std::ranges::find(librarys_own, name) != librarys_own.end())
             return bad("netCDF keeps the name for itself");

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/nearest.hpp"
+#include "format/time_units.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -17,11 +18,6 @@ std::string_view usual_name_of(std::string_view calendar) {
     if (calendar == "365_day") return "noleap";
     if (calendar == "366_day") return "all_leap";
     return calendar;
-}
-
-/// Seconds of model time have no calendar.
-bool counts_from_a_date(std::string_view time_units) {
-    return time_units.find(" since ") != std::string_view::npos;
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include "foreign_locale.hpp"
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/netcdf4/netcdf4.hpp"
 #include "format/registry.hpp"
 #include "format/step.hpp"
+#include "format/time_units.hpp"
 
 namespace hakobi::format {
 namespace {
@@ -179,6 +181,145 @@ TEST(Calendar, HasTwoNamesAndADefault) {
     EXPECT_EQ(calendar_of("days since 2000-01-01", ""), "standard");
     EXPECT_EQ(calendar_of("days since 2000-01-01", "360_day"), "360_day");
     EXPECT_EQ(calendar_of("s", "360_day"), "");
+}
+
+std::string wrong_units(const char* units, const char* calendar = "") {
+    const Status status = check_time_units("time_units", units, calendar);
+    EXPECT_TRUE(status.ok() || status.code() == ErrorCode::invalid_argument) << status.text();
+    return status.ok() ? "" : status.text();
+}
+
+TEST(TimeUnits, AreReadByCfsRules) {
+    for (const char* units : {"s",
+                              "m",
+                              "1",
+                              "weeks",
+                              "seconds since 2011-03-11 05:46:24",
+                              "days since 2000-01-01",
+                              "days since 1-1-1",
+                              "hours since 1-1-1 00:00:0.0",
+                              "Hours since 2000-1-1",
+                              "s since -1-1-1",
+                              "days since 2000-02-29",
+                              "days since 1900-01-01 00",
+                              "min since 2000-01-01 9:30",
+                              "seconds since 1992-10-8 15:15:42.5 -6:00",
+                              "seconds since 2018-03-01T03:00:00+09:00",
+                              "seconds since 2018-03-01 03:00:00 +0900",
+                              "seconds since 2018-03-01 03:00:00 +9",
+                              "second since 2018-03-01 03:00 GMT",
+                              "msec since 2018-03-01T03:00:00Z",
+                              "days since 2018-03-01 UTC",
+                              "microseconds since 2000-01-01 00:00:00.123456",
+                              "  days  since  2000-01-01  "}) {
+        EXPECT_EQ(wrong_units(units), "") << units;
+    }
+}
+
+TEST(TimeUnits, ThatNoReaderCouldReadAreRefused) {
+    const std::vector<std::pair<const char*, const char*>> cases = {
+        {"days since 2000-00-00", "there is no month 0"},
+        {"days since 2000-13-01", "there is no month 13"},
+        {"days since 2001-02-30", "February 2001 has 28 days in the calendar standard"},
+        {"days since 2000-01-00", "January 2000 has 31 days"},
+        {"days since 0000-01-01", "there is no year 0 in the calendar standard"},
+        {"days since 1582-10-10", "4 October 1582 is followed by 15 October"},
+        {"seconds since yesterday", "is not a date as 2000-01-01"},
+        {"seconds since", "in small letters and a date"},
+        {"seconds since ", "is not a date"},
+        {"days since 2000", "is not a date"},
+        {"days since 2000-01", "is not a date"},
+        {"days since 20000101", "is not a date"},
+        {"days since 2000/01/01", "is not a date"},
+        {"days since 2000-001-01", "is not a date"},
+        {"days since 2000-01-01 +09:00", "is not a date"},
+        {"days since 2000-01-01 00:00:00 UTC x", "is not a date"},
+        {"days since 2000-01-01 24:00:00", "a day has no hour 24"},
+        {"days since 2000-01-01 23:60", "an hour has no minute 60"},
+        {"days since 2000-01-01 23:59:60", "a minute has no second 60"},
+        {"days since 2000-01-01 1230", "hours:minutes:seconds"},
+        {"days since 2000-01-01 00:00:00.", "hours:minutes:seconds"},
+        {"days since 2000-01-01 00:00:00 EST", "'EST' is no time zone"},
+        {"days since 2000-01-01 00:00:00 9:00", "'9:00' is no time zone"},
+        {"days since 2000-01-01 00:00:00 +25:00", "is no time zone"},
+        {"days since 2000-01-01 00:00:00 +5:60", "is no time zone"},
+        {"weeks since 2000-01-01", "'weeks' is no unit that readers count from a date"},
+        {"H since 2000-01-01", "'H' is no unit"},
+        {"years since 2000-01-01", "'years' is no unit"},
+        {"months since 2000-01-01", "no months in the calendar standard"},
+        {"since 2000-01-01", "a unit, the word 'since'"},
+        {"days Since 2000-01-01", "in small letters"},
+        {"days\tsince 2000-01-01", "with blanks between"},
+        {"days since2000-01-01", "with blanks between"},
+        {"days after 2000-01-01", "the word 'since'"},
+        {"days @ 2000-01-01", "the word 'since'"},
+    };
+    for (const auto& [units, why] : cases)
+        EXPECT_NE(wrong_units(units).find(why), std::string::npos) << units << ": " << wrong_units(units);
+    EXPECT_EQ(wrong_units("days since 2001-02-30"),
+              "time_units 'days since 2001-02-30': February 2001 has 28 days in the calendar standard");
+}
+
+TEST(TimeUnits, AreThoseOfTheCalendar) {
+    struct Case {
+        const char *units, *calendar;
+        bool is_right;
+    };
+    const std::vector<Case> cases = {
+        {"days since 2001-02-30", "360_day", true},
+        {"days since 2001-02-31", "360_day", false},
+        {"days since 2001-01-31", "360_day", false},
+        {"days since 2000-02-29", "noleap", false},
+        {"days since 2000-02-29", "365_day", false},
+        {"days since 2001-02-29", "all_leap", true},
+        {"days since 1900-02-29", "standard", false},
+        {"days since 1900-02-29", "julian", true},
+        {"days since 1500-02-29", "standard", true},
+        {"days since 1500-02-29", "proleptic_gregorian", false},
+        {"days since 0000-01-01", "noleap", true},
+        {"days since 0000-01-01", "julian", false},
+        {"days since 0000-02-29", "proleptic_gregorian", true},
+        {"days since -4-02-29", "julian", false},
+        {"days since -5-02-29", "julian", true},
+        {"days since 1582-10-10", "proleptic_gregorian", true},
+        {"months since 2000-01-01", "360_day", true},
+        {"months since 2000-01-01", "noleap", false},
+        {"common_years since 2000-01-01", "noleap", true},
+        {"common_years since 2000-01-01", "", false},
+        {"nanoseconds since 2000-01-01", "", false},
+    };
+    for (const Case& each : cases)
+        EXPECT_EQ(wrong_units(each.units, each.calendar).empty(), each.is_right)
+            << each.units << ", " << each.calendar;
+}
+
+TEST(TimeUnits, OfAxesAndFieldsAreCheckedToo) {
+    StepDescription step = step_of({axis("x", 4)}, {field("a", {4})});
+    step.fields[0].units = "weeks since 2000-01-01";
+    EXPECT_EQ(check_description(step).code(), ErrorCode::invalid_argument);
+    step.fields[0].units = "days since 2000-02-30";
+    step.fields[0].attributes = {{"calendar", "360_day"}};
+    EXPECT_TRUE(check_description(step).ok());
+    step.axes[0].units = "hours since yesterday";
+    EXPECT_EQ(check_description(step).code(), ErrorCode::invalid_argument);
+}
+
+TEST(Names, HaveAsManyBytesAsEveryReaderTakes) {
+    StepDescription step = step_of({axis(std::string(255, 'x'), 4)}, {field(std::string(255, 'a'), {4})});
+    step.fields[0].attributes = {{std::string(255, 'b'), "text"}};
+    EXPECT_TRUE(check_description(step).ok());
+    step.attributes = {{std::string(256, 'b'), "text"}};
+    EXPECT_EQ(check_description(step).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(check_description(step_of({}, {field(std::string(256, 'a'), {4})})).code(),
+              ErrorCode::invalid_argument);
+    EXPECT_EQ(check_description(step_of({axis(std::string(256, 'x'), 4)}, {})).code(),
+              ErrorCode::invalid_argument);
+}
+
+TEST(Names, AreOfAsciiInEveryLocale) {
+    HAKOBI_IN_LOCALE("tr_TR", "ISO-8859-9");
+    EXPECT_EQ(check_description(step_of({}, {field("w\xe4rme", {4})})).code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(check_description(step_of({}, {field("IiIi", {4})})).ok());
 }
 
 TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {

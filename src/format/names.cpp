@@ -1,14 +1,17 @@
 #include "format/names.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace hakobi::format {
 
+bool is_letter_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 bool is_name(std::string_view name) {
-    const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-    return !name.empty() && name.size() <= 256 && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-           std::all_of(name.begin(), name.end(), good);
+    const auto is_good = [](char c) { return is_letter_or_digit(c) || c == '_'; };
+    return !name.empty() && name.size() <= most_name_bytes && !(name[0] >= '0' && name[0] <= '9') &&
+           std::ranges::all_of(name, is_good);
 }
 
 std::string extents_text(std::span<const std::int64_t> extents) {

@@ -10,6 +10,7 @@
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/names.hpp"
+#include "format/time_units.hpp"
 #include "region/block.hpp"
 
 namespace hakobi::format {
@@ -23,9 +24,19 @@ Status bad_step(std::string text) {
 constexpr std::size_t least_axis_bytes = 5 * sizeof(std::int64_t);
 constexpr std::size_t least_field_bytes = 9 * sizeof(std::int64_t) + 4;
 
+/// Readers that see "since" in any variable's units take its values for times.
+Status check_units(const std::string& whose, const std::string& units, const Attributes& attributes) {
+    if (units.find("since") == std::string::npos) return {};
+    const auto found = attributes.find("calendar");
+    const auto* const calendar =
+        found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return check_time_units(whose + ": units", units, calendar == nullptr ? "" : *calendar);
+}
+
 Status check_axis(const Axis& axis, const Rules& rules) {
     constexpr std::array<std::string_view, 3> taken = {"units", "standard_name", "_FillValue"};
     const std::string whose = "axis " + axis.name;
+    if (Status status = check_units(whose, axis.units, axis.attributes); !status.ok()) return status;
     if (Status status =
             check_attributes(whose, axis.attributes, taken, ValueType::float64, rules.most_attribute_bytes);
         !status.ok())
@@ -45,6 +56,7 @@ Status check_field(const FieldDescription& field, const Rules& rules) {
     constexpr std::array<std::string_view, 5> taken = {"units", "long_name", "standard_name", "coordinates",
                                                        "_FillValue"};
     const std::string whose = "field " + field.name;
+    if (Status status = check_units(whose, field.units, field.attributes); !status.ok()) return status;
     if (field.global.size() > 30)
         return bad_step(whose + " has " + std::to_string(field.global.size()) + " dimensions");
     std::vector<std::int64_t> extents = field.global;
@@ -133,14 +145,16 @@ Status check_description(const StepDescription& step, const Rules& rules) {
     std::set<std::string> taken = {"time"};
     for (const Axis& axis : step.axes) {
         if (!is_name(axis.name))
-            return bad_step("axis '" + axis.name + "': a name is letters, digits and underscores");
+            return bad_step("axis '" + axis.name +
+                            "': a name is at most 255 letters, digits and underscores");
         if (!taken.insert(axis.name).second) return bad_step("axis " + axis.name + ": the name is taken");
         if (Status status = check_axis(axis, rules); !status.ok()) return status;
     }
     std::int64_t values_bytes = 0;
     for (const FieldDescription& field : step.fields) {
         if (!is_name(field.name))
-            return bad_step("field '" + field.name + "': a name is letters, digits and underscores");
+            return bad_step("field '" + field.name +
+                            "': a name is at most 255 letters, digits and underscores");
         if (!taken.insert(field.name).second) return bad_step("field " + field.name + ": the name is taken");
         if (Status status = check_field(field, rules); !status.ok()) return status;
         if (Status status = check_coordinates(step, field, rules); !status.ok()) return status;
@@ -150,6 +164,8 @@ Status check_description(const StepDescription& step, const Rules& rules) {
     }
     if (step.time_units.empty()) return bad_step("time_units is empty");
     if (Status status = check_calendar(step.calendar, step.time_units); !status.ok()) return status;
+    if (Status status = check_time_units("time_units", step.time_units, step.calendar); !status.ok())
+        return status;
     constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};
     if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt,
                                          rules.most_attribute_bytes);

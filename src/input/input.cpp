@@ -241,6 +241,7 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
 }
 
 Status Input::Impl::set_prefix(std::string_view given) {
+    if (Status status = storage::check_address(std::string(given)); !status.ok()) return status;
     prefix = storage::lasting_path(std::string(given));
     if (prefix.empty())
         return {ErrorCode::invalid_argument, "Input::open: '" + std::string(given) + "' names no files"};

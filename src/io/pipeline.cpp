@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/classic_locale.hpp"
 #include "base/clock.hpp"
 #include "io/policy.hpp"
 #include "mpi/wait.hpp"
@@ -251,6 +252,7 @@ void Pipeline::look_after_late() {
         for (const std::shared_ptr<Phase>& phase : phases_)
             if (phase->task.servers && !phase->is_over()) watched.push_back(phase);
     }
+    const ClassicLocale classic;
     for (const std::shared_ptr<Phase>& phase : watched) {
         const PhaseTask& task = phase->task;
         if (task.tells_late) {
@@ -271,6 +273,7 @@ void Pipeline::give_up(const ServerWatch::Late& late) {
         conclude(job, false);
         return;
     }
+    const ClassicLocale classic;
     char waited[32];
     std::snprintf(waited, sizeof waited, "%.1f s", late.waited_s);
     phase.has_given_up.store(true);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/classic_locale.hpp"
 #include "base/clock.hpp"
 #include "io/node_buffers.hpp"
 #include "mpi/messages.hpp"
@@ -87,6 +88,7 @@ void Explainer::path(const Choice& choice, const RequestTotals& totals, bool is_
                             : choice.path == Path::mailbox  ? "through the leader's mailboxes"
                                                             : "by the shuffle";
     char details[160];
+    const ClassicLocale classic;
     std::snprintf(
         details, sizeof details, " (%lld ranks with data, %.3f MiB, pieces of %lld bytes or more on average)",
         static_cast<long long>(totals.num_ranks_with_data), static_cast<double>(totals.size_bytes) / mib,
@@ -106,6 +108,7 @@ void Explainer::phase(const Domains& domains, const NodeBuffers& buffers, const 
                       bool is_involved) {
     if (!is_on_ || !is_involved) return;
     char text[512], how[160];
+    const ClassicLocale classic;
     const double node_bytes =
         static_cast<double>(buffers.cb_bytes) * buffers.depth *
         (static_cast<double>(buffers.aggregators.size()) + (buffers.staging != nullptr ? 1 : 0));
@@ -249,6 +252,7 @@ void CallLog::add(bool is_write, double start_s, double end_s, const EngineCount
 }
 
 void Account::report(const Comm& comm, const std::string& path) {
+    const ClassicLocale classic;
     if (wants.profile) {
         const auto all =
             mpi::gather(comm, {reinterpret_cast<const std::byte*>(&counters), sizeof counters}, 0);

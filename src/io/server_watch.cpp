@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/classic_locale.hpp"
 #include "io/policy.hpp"
 #include "storage/access.hpp"
 
@@ -158,6 +159,7 @@ std::vector<ServerTimes> late_of(const std::vector<ServerTimes>& servers) {
 }
 
 std::string words_of_late(const std::vector<ServerTimes>& servers) {
+    const ClassicLocale classic;
     const std::vector<ServerTimes> late = late_of(servers);
     std::string text;
     for (const ServerTimes& each : late) {

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "mpi/comm_state.hpp"
+#include "mpi/singleton.hpp"
 
 namespace hakobi::mpi {
 namespace {
@@ -25,6 +29,33 @@ TEST(Agree, TheMostSevereCodeOfTheLowestRankReachesEveryRank) {
     EXPECT_EQ(agreed.rank, lowest);
     EXPECT_EQ(agreed.status.text(), "full on rank " + std::to_string(lowest));
     comm.free();
+}
+
+std::map<std::string, std::string> launchers_variables;
+std::string words_where(int world_size, const std::map<std::string, std::string>& variables) {
+    launchers_variables = variables;
+    return words_of_singletons(world_size, [](const char* name) -> const char* {
+        const auto found = launchers_variables.find(name);
+        return found == launchers_variables.end() ? nullptr : found->second.c_str();
+    });
+}
+
+TEST(Singletons, AreNamedOnceByTheFirstOfThem) {
+    std::map<std::string, std::string> step{
+        {"SLURM_NTASKS", "2"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "0"}};
+    EXPECT_TRUE(words_where(1, step).starts_with("SLURM_NTASKS is 2, but MPI says 1 rank: "));
+    EXPECT_EQ(words_where(2, step), "");
+    step["OMPI_COMM_WORLD_SIZE"] = "1";  // mpirun in the step
+    EXPECT_EQ(words_where(1, step), "");
+    step.erase("OMPI_COMM_WORLD_SIZE");
+    step["SLURM_PROCID"] = "1";
+    EXPECT_EQ(words_where(1, step), "");
+    EXPECT_TRUE(words_where(1, {{"PMI_SIZE", "3"}, {"PMI_RANK", "0"}}).starts_with("PMI_SIZE is 3, but MPI"));
+}
+
+TEST(Singletons, AreNoneInABatchScript) {
+    EXPECT_EQ(words_where(1, {{"SLURM_NTASKS", "2"}, {"SLURM_PROCID", "0"}}), "");
+    EXPECT_EQ(words_where(1, {}), "");
 }
 
 TEST(Comm, EveryRankIsOnExactlyOneNode) {

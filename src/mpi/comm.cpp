@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <hakobi/error.hpp>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/shared_memory.hpp"
 #include "base/thread.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/singleton.hpp"
 
 namespace hakobi {
 namespace mpi {
@@ -38,6 +40,18 @@ void check(int mpi_error, const char* call) {
 }
 
 namespace {
+
+/// Once a process.
+void tell_of_singletons() {
+    static std::once_flag looked;
+    std::call_once(looked, [] {
+        int world_size = 0;
+        MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+        const std::string words = words_of_singletons(
+            world_size, [](const char* name) -> const char* { return std::getenv(name); });
+        if (!words.empty()) std::fprintf(stderr, "hakobi: %s\n", words.c_str());
+    });
+}
 
 #ifdef HAKOBI_SIMULATED  // the simulator's ranks take turns in one process: one that waits in memory stops all
 constexpr bool is_simulated = true;
@@ -160,6 +174,7 @@ Comm Comm::duplicate(MPI_Comm comm) {
     if (is_known != 0) state->highest_tag = *highest_tag;
     MPI_Comm_rank(state->comm, &state->rank);
     MPI_Comm_size(state->comm, &state->size);
+    if (state->size == 1) mpi::tell_of_singletons();
     state->node = mpi::own_node(*state);
     state->nodes = mpi::all_nodes(*state);
     return mpi::CommState::as_comm(std::move(state));

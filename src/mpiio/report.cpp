@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/classic_locale.hpp"
+
 namespace hakobi::mpiio {
 namespace {
 
@@ -83,6 +85,7 @@ void explain_why_not(const OpenFile& file) {
 void report(const OpenFile& file) {
     const Totals totals = totals_of(file);
     if (file.facts.rank != 0) return;
+    const ClassicLocale classic;
     constexpr double mib = 1024.0 * 1024.0;
     const std::int64_t writes = file.counts.writes, reads = file.counts.reads;
     std::array<char, 512> line{};

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ranges>
 
+#include "base/classic_locale.hpp"
 #include "base/clock.hpp"
 #include "mpi/messages.hpp"
 #include "output/registry.hpp"
@@ -131,6 +132,7 @@ std::string Search::text() const {
                            ? "none of those tried is cheaper outside the spread"
                        : is_over_ ? "the cheapest of those tried"
                                   : "the cheapest so far, another is tried once the run has paid for it";
+    const ClassicLocale classic;
     for (const int way : order) {
         std::array<char, 96> cost{};
         std::snprintf(cost.data(), cost.size(), "%s %s %.1f ms", way == order.front() ? ":" : ",",

@@ -79,6 +79,7 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
             "output prefix '" + std::string(prefix) +
                 "' has a backslash in its file name, and NetCDF opens no such file: use another character"};
     }
+    if (Status status = storage::check_address(std::string(prefix)); !status.ok()) return status;
     if (options.buffer_bytes < least_buffer_bytes) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};
@@ -103,6 +104,7 @@ Status Setup::find() {
     Result<StageOptions> asked_stage = take_stage_options(options.hints);
     if (!asked_stage.ok()) return asked_stage.status();
     stage = std::move(asked_stage).value();
+    if (Status status = storage::check_address(stage.folder); !status.ok()) return status;
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
     format = found.value();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/classic_locale.hpp"
 #include "base/clock.hpp"
 #include "io/options.hpp"
 #include "mpi/wait.hpp"
@@ -173,6 +174,7 @@ std::string Staging::text() const {
         "; steps go over the stage " + stage_.folder() + ", which holds at most " + megabytes(options_.bytes);
     if (options_.bytes_s > 0) text += ", at " + megabytes(options_.bytes_s) + "/s until close";
     if (waited_s_ >= told_after_s) {
+        const ClassicLocale classic;
         std::array<char, 32> seconds{};
         std::snprintf(seconds.data(), seconds.size(), "%.1f", waited_s_);
         text += "; the run waited " + std::string(seconds.data()) + " s for room on it";

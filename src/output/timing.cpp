@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/classic_locale.hpp"
 #include "base/clock.hpp"
 #include "base/thread.hpp"
 #include "mpi/messages.hpp"
@@ -41,6 +42,7 @@ void Timing::stop(const Comm& comm, bool is_hidden, bool writes) {
     const double run_s = 1e-6 * static_cast<double>(most_us[0]);
     const double calls_s = 1e-6 * static_cast<double>(most_us[1]);
     const double unhidden_s = calls_s + 1e-6 * static_cast<double>(most_us[2]);
+    const ClassicLocale classic;
     std::array<char, 160> text{};
     const int length =
         std::snprintf(text.data(), text.size(), "; the run waited %.2f of %.2f s for it (%.1f %%)", calls_s,

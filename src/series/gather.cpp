@@ -164,6 +164,7 @@ std::string prefix_in(const std::string& path) {
 }
 
 Work find_work(std::string path) {
+    storage::check_address(path).throw_if_error();
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
     Work work;

@@ -81,6 +81,16 @@ Status remove_marker(const std::string& prefix) {
     return object.ok() ? object.value().objects->remove(object.value().name) : object.status();
 }
 
+/// After a marker's write has failed: whether it is certain that none leads to `folder`.
+bool take_back_marker(const std::string& prefix, const std::string& folder, const Status& failed) {
+    if (failed.code() == ErrorCode::exists) return true;
+    // A server that does not answer may have it yet, and would be waited for once more.
+    if (storage::is_object_store(prefix)) return failed.code() != ErrorCode::io;
+    const Result<std::optional<Marker>> there = read_marker(prefix);
+    if (!there.ok()) return false;
+    return !there.value() || there.value()->folder != folder || remove_marker(prefix).ok();
+}
+
 bool is_folder(const std::string& path) {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -262,10 +272,13 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
         Result<storage::LockFile> lock = lock_series(staged);
         status = lock.status();
         if (lock.ok()) made.lock_ = std::move(lock).value();
+        const bool is_locked = status.ok();
         if (status.ok()) status = write_marker(prefix, marker, is_on_objects);
         if (status.ok()) return made;
+        const bool may_be_there = is_locked && !take_back_marker(prefix, made.folder_, status);
         made.lock_.release();
-        (void)remove_folder(made.folder_);
+        // Of a marker without its folder nobody could know that no steps are lost.
+        if (!may_be_there) (void)remove_folder(made.folder_);
     }
     if (!is_on_objects) (void)remove_marker(prefix);  // one that stays says that nothing is there
     return status;

@@ -21,7 +21,8 @@ namespace hakobi::series {
 //   folder/run.staged                           the marker: a text that names that folder and its node
 //
 //  1. `make` writes the marker, which says that nothing is on the stage, makes the folder, and writes the marker anew without that. From
-//     here until all steps have arrived both are there.
+//     here until all steps have arrived both are there. Where it is not
+//     known whether the marker was written, as when a server's answer is lost, the folder stays: whoever finds the marker finds it empty.
 //  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. What has its final name is whole.
 //  3. A whole file is copied to its place (Carrier), under a temporary name there, gets its final name, and is removed from the
 //     stage: a step is whole in at least one of the two at any time. What has a final name at its place is whole, as ever.

@@ -25,6 +25,7 @@ struct Backend {
     bool keeps_names = false;          ///< other processes find the files by their names
     bool is_of_files = false;          ///< opens files of other backends, which meet HAKOBI_FAULT each
     const Layouts* layouts = nullptr;  ///< null: files have no layout that could be chosen
+    std::string_view example = {};     ///< how users name its files; "": they do not
 };
 
 /// What a path names: its backend, and the decorators before it, outermost first.

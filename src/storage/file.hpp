@@ -111,6 +111,14 @@ struct Listed {
 /// In no order; not_found where there is no such folder. `root` as in OpenMode.
 Result<std::vector<Listed>> list_folder(const std::string& folder, const std::string& root = {});
 
+/// The scheme of an address, "gs" of "gs://bucket/run"; "" of any other path. Pure.
+[[nodiscard]] std::string_view scheme_of_address(std::string_view path);
+/// unsupported: names the storages that there are. Pure.
+[[nodiscard]] Status no_such_storage(std::string_view path);
+/// no_such_storage of an address that no backend takes, as the path of a file would be in a folder "gs:". What names a host in
+/// a file system ("nfs://server/run") is such an address, too. Local.
+Status check_address(const std::string& path);
+
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
 [[nodiscard]] std::string system_path(const std::string& path);
 /// The name by which other processes find the file: the system's, or that of an object store with its scheme, without decorators;

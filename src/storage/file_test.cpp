@@ -9,6 +9,26 @@ namespace {
 
 class FileContract : public ::testing::TestWithParam<Backend> {};
 
+TEST(Address, IsAWordBeforeTwoSlashes) {
+    EXPECT_EQ(scheme_of_address("gs://b/run"), "gs");
+    EXPECT_EQ(scheme_of_address("a+b.c-1://x"), "a+b.c-1");
+    for (const char* path :
+         {"run", "./gs://b", "gs:/b", "gs:b", "://b", "1s://b", "a b://c", "ü://c", "out/gs://b", ""})
+        EXPECT_EQ(scheme_of_address(path), "") << path;
+}
+
+TEST(Address, OfOtherStorageIsUnsupported) {
+    for (const char* path : {"run", "./gs://b", "gs:b", "s3://b/run", "rados://p/run", "memory://x",
+                             "posix:///tmp/x", "null://x", "rados:p/run", "12:00"})
+        EXPECT_TRUE(check_address(path).ok()) << path;
+    for (const char* path :
+         {"gs://b/run", "S3://b/run", "http://h/x", "file:///tmp", "nfs://server/x", "posix:gs://b"})
+        EXPECT_EQ(check_address(path).code(), ErrorCode::unsupported) << path;
+    EXPECT_EQ(
+        check_address("gs://b/run").text(),
+        "gs://b/run: there is no storage 'gs' here: give a path, rados:pool/prefix or s3://bucket/prefix");
+}
+
 TEST_P(FileContract, ReadsBackWhatWasWritten) {
     OpenedFile file(GetParam());
     Buffer out(70'001, 1), in(70'001, 2);

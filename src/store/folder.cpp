@@ -80,6 +80,7 @@ void make_store(Place& place, const std::string& text, std::string_view asked) {
 
 std::string without_slashes(std::string_view path) {
     if (path.empty()) throw Error(ErrorCode::invalid_argument, "a store's path is empty");
+    check_address(path);
     while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
     return std::string(path);
 }

@@ -176,6 +176,8 @@ TEST_P(Move, TakesAWholeStoreOrSomeFields) {
         archive_step(store, 2, 5, 2);
         EXPECT_EQ(folder.code_of([&] { move_store(Folder::open(folder.path(), ""), other.path()); }),
                   ErrorCode::exists);
+        EXPECT_EQ(folder.code_of([&] { move_store(Folder::open(folder.path(), ""), "gs://bucket/store"); }),
+                  ErrorCode::unsupported);
     }
     move_store(Folder::open(folder.path(), ""), other.path());
     EXPECT_FALSE(Folder::is_there(folder.path()));

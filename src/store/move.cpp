@@ -150,6 +150,7 @@ void move_store_by_fields(const Folder& folder, const std::string& target) {
 
 void move_store(const Folder& folder, const std::string& where) {
     const std::string target = where.substr(0, where.find_last_not_of('/') + 1);
+    check_address(where);
     if (is_on_objects(folder.path()) || is_on_objects(target)) return move_store_by_fields(folder, target);
     if (fs::exists(target))
         throw Error(ErrorCode::exists, "cannot move the store to " + target + ": it exists");

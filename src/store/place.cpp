@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "storage/file.hpp"
 #include "storage/objects.hpp"
 
 namespace hakobi::store {
@@ -20,6 +21,11 @@ constexpr std::string_view objects_scheme = "objects:";
 
 bool is_on_objects(std::string_view path) {
     return path.starts_with(objects_scheme) || storage::is_object_store(path);
+}
+
+void check_address(std::string_view path) {
+    if (!is_on_objects(path) && !storage::scheme_of_address(path).empty())
+        storage::no_such_storage(path).throw_if_error();
 }
 
 PlacePtr open_place(const std::string& path) {

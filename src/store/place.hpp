@@ -185,6 +185,9 @@ using PlacePtr = std::shared_ptr<Place>;
 /// Whether it would be objects.
 [[nodiscard]] bool is_on_objects(std::string_view path);
 
+/// Throws unsupported where the path is the address of storage that holds no stores ("gs://bucket/store"). Pure.
+void check_address(std::string_view path);
+
 /// Throws exists.
 [[noreturn]] void refuse_closed(const std::string& store, const std::string& maker,
                                 const std::string& gate_path);

@@ -1,6 +1,7 @@
 #include "store/request.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -259,88 +260,115 @@ bool has_keyword(const GroupName& name, std::string_view keyword) {
     });
 }
 
+/// Calls `look` with the level and number of each of a group's keywords that has that name.
+template <class Look>
+void for_keywords(const Group& group, std::string_view keyword, const Look& look) {
+    for (std::size_t level = 0; level < num_levels; ++level) {
+        const std::vector<Keyword>& keywords = group.name.keywords[level];
+        for (std::size_t k = 0; k < keywords.size(); ++k) {
+            if (keywords[k].name == keyword) look(level, k);
+        }
+    }
+}
+
+/// Whether a field of the group has a value that matches there.
+bool has_match(const Group& group, std::size_t level, std::size_t k, const Matcher& matcher) {
+    if (matcher.is_any) return true;
+    if (level < field_level) return matcher.matches(group.name.values[level][k]);
+    const Dictionary& dictionary = group.dictionaries[k];
+    if (matcher.ranges.empty()) {
+        return std::ranges::any_of(matcher.values, [&](const std::string& value) {
+            return dictionary.find(value) < dictionary.num_values();
+        });
+    }
+    for (std::uint32_t code = 0; code < dictionary.num_values(); ++code)
+        if (matcher.matches(dictionary.value(code))) return true;
+    return false;
+}
+
+/// All values that fields have of the keyword.
+std::set<std::string> values_of(const Catalogue& catalogue, std::string_view keyword) {
+    std::set<std::string> values;
+    for (const auto& group : catalogue.groups) {
+        for_keywords(*group, keyword, [&](std::size_t level, std::size_t k) {
+            if (level < field_level) {
+                values.insert(group->name.values[level][k]);
+                return;
+            }
+            const Dictionary& dictionary = group->dictionaries[k];
+            for (std::uint32_t code = 0; code < dictionary.num_values(); ++code)
+                values.emplace(dictionary.value(code));
+        });
+    }
+    return values;
+}
+
+bool is_a_number(std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+/// What may have been meant: a number is not taken for a word.
+std::string nearest_value(const std::string& wanted, const std::set<std::string>& present) {
+    std::vector<std::string_view> alike;
+    for (const std::string& value : present)
+        if (is_a_number(value) == is_a_number(wanted)) alike.push_back(value);
+    return nearest_name(wanted, alike);
+}
+
+/// "did you mean t?", or the values that there are.
+std::string instead_of(const std::string& wanted, bool is_value, const std::set<std::string>& present) {
+    constexpr std::size_t most_names = 8;
+    if (present.empty()) return "the store is empty";
+    if (const std::string nearest = is_value ? nearest_value(wanted, present) : ""; !nearest.empty())
+        return "did you mean " + nearest + "?";
+    std::vector<std::string_view> names(present.begin(), present.end());
+    std::ranges::sort(names, value_less);
+    if (names.size() > most_names) {
+        return "there are " + std::to_string(names.size()) + " values, " + std::string(names.front()) +
+               " … " + std::string(names.back());
+    }
+    std::string text = "there are";
+    for (const std::string_view name : names) text.append(" ").append(name.empty() ? "''" : name);
+    return text;
+}
+
 }  // namespace
 
 Status Request::check_values(const Catalogue& catalogue) const {
     for (const Condition& condition : conditions_) {
         if (condition.is_any) continue;
-        // Every value that the keyword has anywhere, and which of the wanted ones are among them.
-        std::set<std::string> present;
         std::vector<bool> is_there(condition.values.size(), false);
         bool is_range_there = condition.ranges.empty();
         Level found_level = field_level;
+        const Condition ranges{.keyword = condition.keyword, .values = {}, .ranges = condition.ranges};
         for (const auto& group : catalogue.groups) {
             if (!has_keyword(group->name, condition.keyword)) {
-                for (std::size_t i = 0; i < is_there.size(); ++i) {
+                for (std::size_t i = 0; i < is_there.size(); ++i)
                     is_there[i] = is_there[i] || condition.values[i].empty();
-                }
             }
-            for (std::size_t level = 0; level < num_levels; ++level) {
-                const auto& keywords = group->name.keywords[level];
-                for (std::size_t k = 0; k < keywords.size(); ++k) {
-                    if (keywords[k].name != condition.keyword) continue;
-                    found_level = static_cast<Level>(level);
-                    const auto look_at = [&](const std::string& value) {
-                        if (present.size() < 10'000) present.insert(value);
-                    };
-                    for (std::size_t i = 0; i < condition.values.size(); ++i) {
-                        Condition one;
-                        one.keyword = condition.keyword;
-                        one.values = {condition.values[i]};
-                        const Matcher matcher(one, keywords[k].type);
-                        if (level < field_level) {
-                            is_there[i] = is_there[i] || matcher.matches(group->name.values[level][k]);
-                        } else {
-                            for (const std::string& value : matcher.values) {
-                                const Dictionary& dictionary = group->dictionaries[k];
-                                is_there[i] = is_there[i] || dictionary.find(value) < dictionary.num_values();
-                            }
-                        }
-                    }
-                    if (level < field_level) {
-                        look_at(group->name.values[level][k]);
-                    } else {
-                        for (std::uint32_t code = 0; code < group->dictionaries[k].num_values(); ++code) {
-                            look_at(group->dictionaries[k].value(code));
-                        }
-                    }
-                    if (!is_range_there) {
-                        Condition ranges;
-                        ranges.keyword = condition.keyword;
-                        ranges.ranges = condition.ranges;
-                        const Matcher matcher(ranges, keywords[k].type);
-                        is_range_there =
-                            matcher.is_any || std::ranges::any_of(present, [&](const std::string& value) {
-                                return matcher.matches(value);
-                            });
-                    }
+            for_keywords(*group, condition.keyword, [&](std::size_t level, std::size_t k) {
+                found_level = static_cast<Level>(level);
+                const ValueType type = group->name.keywords[level][k].type;
+                for (std::size_t i = 0; i < condition.values.size(); ++i) {
+                    const Condition one{
+                        .keyword = condition.keyword, .values = {condition.values[i]}, .ranges = {}};
+                    is_there[i] = is_there[i] || has_match(*group, level, k, Matcher(one, type));
                 }
-            }
+                is_range_there = is_range_there || has_match(*group, level, k, Matcher(ranges, type));
+            });
         }
         const auto missing = std::ranges::find(is_there, false);
-        if (missing == is_there.end() && is_range_there) continue;
-        std::string text = "no field has " + condition.keyword + "=";
         const bool is_value = missing != is_there.end();
+        if (!is_value && is_range_there) continue;
         const std::string wanted =
             is_value ? condition.values[static_cast<std::size_t>(missing - is_there.begin())]
                      : condition.ranges[0].first + "/to/" + condition.ranges[0].last;
-        text += wanted + " (" + std::string(name_of(found_level)) + " level)";
-        std::vector<std::string_view> names(present.begin(), present.end());
-        if (const std::string nearest = nearest_name(wanted, names); is_value && !nearest.empty()) {
-            text += ": did you mean " + nearest + "?";
-        } else if (present.empty()) {
-            text += ": the store is empty";
-        } else {
-            std::ranges::sort(names, value_less);
-            text += names.size() <= 8 ? ": there are"
-                                      : ": there are " + std::to_string(names.size()) + " values,";
-            if (names.size() <= 8) {
-                for (const std::string_view name : names) text.append(" ").append(name.empty() ? "''" : name);
-            } else {
-                text.append(" ").append(names.front()).append(" … ").append(names.back());
-            }
-        }
-        return {ErrorCode::not_found, std::move(text)};
+        return {ErrorCode::not_found,
+                "no field has " + condition.keyword + "=" + wanted + " (" +
+                    std::string(name_of(found_level)) +
+                    " level): " + instead_of(wanted, is_value, values_of(catalogue, condition.keyword))};
     }
     return {};
 }

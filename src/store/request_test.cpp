@@ -115,7 +115,7 @@ TEST_F(StoreOfFields, SayWhatARequestGotWrong) {
     EXPECT_EQ(error("parma=t"),
               "the store's schema has no keyword 'parma': did you mean 'param' (field level)?");
     EXPECT_EQ(error("levtype=pll"), "no field has levtype=pll (collocation level): did you mean pl?");
-    EXPECT_EQ(error("step=7"), "no field has step=7 (field level): did you mean 0?");
+    EXPECT_EQ(error("step=7"), "no field has step=7 (field level): there are 0 6 12 18 24");
     EXPECT_EQ(error("step=100/to/200"), "no field has step=100/to/200 (field level): there are 0 6 12 18 24");
     EXPECT_NE(error("step=x").find("'x' is no Step"), std::string::npos);
     EXPECT_NE(error("step=x").find("(field level)"), std::string::npos);
@@ -125,6 +125,20 @@ TEST_F(StoreOfFields, SayWhatARequestGotWrong) {
     EXPECT_EQ(error("step"), "'step' in the request is not keyword=value");
     // Without strictness what is not there selects nothing.
     EXPECT_EQ(store_.list("step=7", {.is_strict = false}).size(), 0);
+}
+
+TEST_F(StoreOfFields, AreFoundHoweverManyValuesThereAre) {
+    for (int step = 30; step <= 30'000; step += 1)
+        store_.archive(weather_key(step, 500, 130), field_of(1, 1));
+    store_.flush();
+    EXPECT_EQ(count("step=20000/to/20010,param=130"), 11);
+    EXPECT_EQ(error("step=40000/to/40010"),
+              "no field has step=40000/to/40010 (field level): there are 29976 values, 0 … 30000");
+}
+
+TEST_F(StoreOfFields, NothingIsMeantByAWordThatSharesNoLetter) {
+    EXPECT_EQ(error("param=q/u"), "no field has param=q (field level): there are 130 131 167");
+    EXPECT_EQ(error("param=13"), "no field has param=13 (field level): did you mean 130?");
 }
 
 TEST(ReadPlan, JoinsNeighboursAndNoMoreThanAChunk) {

@@ -165,6 +165,11 @@ TEST_P(StoreAt, RefusesWhatItCannotTake) {
     EXPECT_EQ(folder.code_of([&] { (void)Store::open(folder.path()); }), ErrorCode::not_found);
     EXPECT_EQ(folder.code_of([&] { (void)Store::open(folder.path(), {.schema = "wether"}); }),
               ErrorCode::not_found);
+    for (const char* path : {"gs://bucket/store", "S3://bucket/store", "nfs://server/store", "gs://"}) {
+        EXPECT_EQ(folder.code_of([&] { (void)Store::open(path, {.schema = "weather"}); }),
+                  ErrorCode::unsupported)
+            << path;
+    }
     Store store = Store::open(folder.path(), {.schema = "weather", .writer = "me"});
     EXPECT_EQ(folder.code_of([&] { store.archive(weather_key(0, 500, 1), {}); }),
               ErrorCode::invalid_argument);

@@ -247,15 +247,15 @@ TEST_F(Described, BadDescriptionsAreOneErrorOnAllRanks) {
         {[](Field& f) {
              f.attributes = {{"a/b", "x"}};
          },
-         "attribute 'a/b': a name is letters"},
+         "attribute 'a/b': a name is at most 255 letters"},
         {[](Field& f) {
              f.attributes = {{"", "x"}};
          },
-         "a name is letters"},
+         "a name is at most 255 letters"},
         {[](Field& f) {
              f.attributes = {{"-a", "x"}};
          },
-         "a name is letters"},
+         "a name is at most 255 letters"},
         {[](Field& f) {
              f.attributes = {{"text", std::string("a\0b", 3)}};
          },

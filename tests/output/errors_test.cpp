@@ -237,6 +237,33 @@ TEST_F(CreateTest, AMethodLikeNoOtherNamesThemAll) {
         << error.what();
 }
 
+TEST_F(CreateTest, TimeUnitsThatNoReaderCouldReadAreAnError) {
+    const OutputOptions leap{.time_units = "days since 2001-02-29", .calendar = "noleap"};
+    for (const OutputOptions& options : {OutputOptions{.time_units = "weeks since 2000-01-01"}, leap}) {
+        const Error error = error_of_create(folder + "/run", options);
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+        EXPECT_NE(std::string(error.what()).find("time_units '"), std::string::npos) << error.what();
+    }
+    barrier();
+    EXPECT_TRUE(names_in(folder).empty());
+}
+
+TEST_F(CreateTest, AnAddressOfOtherStorageIsAnError) {
+    for (const char* prefix : {"gs://bucket/run", "az://c/run", "abfs://c@a/run", "https://h/run",
+                               "S3://b/run", "file:///tmp/run", "nfs://server/run", "a+b.c-1://x/run"}) {
+        const Error error = error_of_create(prefix);
+        EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+        const std::string scheme = std::string(prefix).substr(0, std::string(prefix).find(':'));
+        const std::string said = std::string(prefix) + ": there is no storage '" + scheme + "' here";
+        EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
+        EXPECT_FALSE(fs::exists(scheme + ":"));
+        EXPECT_EQ(error_of([&] { (void)Input::open(comm, prefix); }).code(), ErrorCode::unsupported);
+        EXPECT_EQ(error_of([&] { (void)gather_pieces(prefix); }).code(), ErrorCode::unsupported);
+    }
+    const Error stage = error_of_create(folder + "/run", {.hints = {{"hakobi_stage", "gs://bucket/stage"}}});
+    EXPECT_EQ(stage.code(), ErrorCode::unsupported) << stage.what();
+}
+
 TEST_F(CreateTest, AFolderBelowARegularFileIsAnError) {
     if (is_rank_0()) std::ofstream(folder + "/file") << "x";
     barrier();

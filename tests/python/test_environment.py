@@ -30,6 +30,7 @@ BY_NAME = {
     "src/io/report.cpp",
     "src/output/staging.cpp",
     "src/base/library.cpp",
+    "src/mpi/comm.cpp",
     "src/storage/objects/objects_contract.hpp",
     "src/storage/objects/s3_settings.cpp",
     "src/store/store_folder.hpp",

@@ -12,7 +12,7 @@ from hakobi import allocation, conditions, drop_in, launch, launchers, reasons
 from hakobi.errors import InputError
 from hakobi.measuring import machine
 from hakobi.programs import Program
-from running import Result, launcher_that_records
+from running import Result, launcher_that_records, run_python
 
 VARIABLES = {"LD_PRELOAD": "/l/libhakobi_mpiio.so", "HAKOBI_HINTS": "a=1;b=2"}
 SAYS = {
@@ -352,3 +352,13 @@ def test_a_study_runs_by_srun(
     assert recorded(launcher)[:3] == ["--mpi=pmix", "-n", "2"]
     assert "by srun (slurm-wlm 22.05.8)" in Path("study.jsonl").read_text()
     assert list(Path.cwd().glob("hakobi-run-*")) == []
+
+
+def test_processes_that_are_alone_are_told_so_once(tmp_path: Path) -> None:
+    script = "import hakobi; comm = hakobi.Comm.duplicate(); hakobi.Comm.duplicate().free(); comm.free()"
+    step = {"SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2"}
+    told = [run_python(script, tmp_path, **step, SLURM_PROCID=rank) for rank in "01"]
+    assert [done.returncode for done in told] == [0, 0], told
+    assert told[0].stderr.startswith("hakobi: SLURM_NTASKS is 2, but MPI says 1 rank: each process is alone.")
+    assert told[0].stderr.count("\n") == 1
+    assert told[1].stderr == ""

@@ -151,7 +151,7 @@ def test_a_new_step_is_seen_and_a_replaced_one_is_another(bucket: None, tmp_path
         (address("out"), {"AWS_SECRET_ACCESS_KEY": "wrong"}, "the server refuses: SignatureDoesNotMatch"),
         (address("out"), {"AWS_ACCESS_KEY_ID": "nobody"}, "the server refuses: "),
         ("s3://", {}, "is no address of objects"),
-        ("ftp://host/run", {}, "is no address of objects"),
+        ("ftp://host/run", {}, "there is no storage 'ftp' here"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(
@@ -179,6 +179,16 @@ def test_a_server_that_does_not_answer_is_given_up(
 
 def test_overviews_are_made_where_files_are(hakobi: Command, bucket: None) -> None:
     assert "overviews are made where files are" in hakobi("index", address("out")).line()
+
+
+@pytest.mark.parametrize(
+    "address", ["S3://b/run", "GS://b/run", "ftp://b/run", "file:///b/run", "rados://b/run", "s4+x://b"]
+)
+@pytest.mark.parametrize("command", ["ls", "post", "index"])
+def test_an_address_of_other_storage_is_refused(hakobi: Command, command: str, address: str) -> None:
+    refused = hakobi(command, address)
+    assert refused.status == 2
+    assert f"{address}: there is no storage '{address.partition(':')[0]}' here: give a path, or" in refused.line()
 
 
 def test_a_link_to_a_mesh_leads_nowhere_outside(bucket: None) -> None:

@@ -259,6 +259,10 @@ def test_pnetcdf_is_told_to_write_by_mpi_io_unless_the_user_says(
     printed = hakobi("run", "--print").stdout
     assert f"export PNETCDF_HINTS={shlex.quote(after)}\n" in printed
     assert "PNETCDF" not in hakobi("run", "--print", "--off").stdout
+    for asked in ("--profile", "--explain"):
+        told = hakobi("run", asked, "--print").stderr
+        assert ("by which PnetCDF writes past MPI-IO" in told) == ("nc_driver=gio" in before)
+    assert "PnetCDF" not in hakobi("run", "--print").stderr
 
 
 def test_open_mpis_refusal_of_root_is_one_line_that_says_what_to_set(installed: Path, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from hakobi import launch, programs
 from hakobi.programs import Program
 from hakobi_lab import object_servers
 from hakobi_lab.object_servers import S3Server
+from hakobi_lab.unreliable_line import unreliable_line
 from running import Result, run_python
 
 pytestmark = [pytest.mark.programs, pytest.mark.once]
@@ -343,6 +344,32 @@ def test_a_killed_run_loses_nothing_that_it_accepted(any_place: Place, seed: int
     named = {step for step in missing if f"step {step} was not stored whole" in opened + told}
     assert missing == named, (opener, opened, told)
     assert settings["HAKOBI_ASYNCHRONOUS"] == "1" or not missing
+
+
+@pytest.mark.parametrize("opener", ["fail", "resume", "replace", "read", "gather"])
+def test_a_marker_whose_answer_was_lost_keeps_nobody_out(bucket: Place, opener: str) -> None:
+    assert bucket.s3 is not None
+    seen = []
+
+    def fault(_number: int, method: str, path: str) -> str:
+        if method == "PUT" and "run.staged" in path:
+            seen.append(path)
+        return "lost" if seen else ""
+
+    with unreliable_line(bucket.s3.port, fault) as line:
+        address = f"http://127.0.0.1:{line.server_port}"
+        refused = bucket.write(2, AWS_ENDPOINT_URL_S3=address, HAKOBI_OBJECT_PATIENCE_S="1.5")
+    assert refused.returncode != 0
+    assert seen
+    if opener == "gather":
+        gathered = bucket.run(GATHER)
+        assert gathered.returncode == 0, gathered.stderr
+    if opener == "read":
+        assert "are on the stage" not in bucket.run(READ).stderr
+    wrote = bucket.write(2, opener if opener in ("resume", "replace") else "fail")
+    assert wrote.returncode == 0, wrote.stderr
+    assert bucket.read() == {0, 1}
+    assert not list(bucket.stage.iterdir())
 
 
 @pytest.fixture

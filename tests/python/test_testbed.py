@@ -55,6 +55,18 @@ def test_a_testbed_stands_where_a_folder_could() -> None:
         parse_fault("stop@5")
 
 
+def test_a_processor_on_which_no_node_boots_has_no_testbed() -> None:
+    said = (
+        '{"error": "node 0 did not come up: Checking environment | userspace - ptrace set fp regs failed, errno = 14"}'
+    )
+    bed = testbed.Testbed(parse("nfs"))
+    with subprocess.Popen([sys.executable, "-c", f"print({said!r})"], stdout=subprocess.PIPE, text=True) as process:
+        bed._process = process
+        with pytest.raises(UnavailableError, match="no testbed on this processor: its nodes are user-mode Linux"):
+            bed._answer("ready", 20)
+        bed._process = None
+
+
 def test_the_study_refuses_to_keep_what_goes_away(hakobi: Callable[..., Result]) -> None:
     refused = hakobi("study", "output-methods", "--keep", "--storage", "a=testbed:nfs")
     assert refused.status == 2

@@ -223,8 +223,22 @@ class Testbed:
                     continue
                 if name in message:
                     return message[name]
-                raise RunError(f"testbed {self.wanted.words()}: {message.get('error', message)}")
+                raise failure(f"testbed {self.wanted.words()}: {message.get('error', message)}")
         raise RunError(f"testbed {self.wanted.words()}: {said[-1] if said else f'no answer in {timeout_s:g} s'}")
+
+
+def failure(text: str) -> RunError:
+    """What a testbed that did not come up has said: UnavailableError where none would here.
+
+    >>> type(failure("node 0 did not come up: userspace - ptrace set fp regs failed, errno = 14")).__name__
+    'UnavailableError'
+    """
+    if "ptrace set fp regs failed" not in text:
+        return RunError(text)
+    return UnavailableError(
+        "no testbed on this processor: its nodes are user-mode Linux 6.1, which does not know registers as wide as "
+        "AMX's (Intel's Xeons since 2023)"
+    )
 
 
 def check_machine() -> None:

@@ -127,6 +127,8 @@ def _variables(
         }
         settings["PNETCDF_HINTS"] = drop_in.pnetcdf_hints_text(os.environ.get("PNETCDF_HINTS", ""))
         variables |= {name: value for name, value in settings.items() if value}
+        if (profile or explain) and (bypass := drop_in.pnetcdf_bypass(settings["PNETCDF_HINTS"])):
+            drop_in.warn(bypass)
     if preloaded:
         variables["LD_PRELOAD"] = drop_in.preload_text(preloaded, before)
     return variables

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from hakobi.errors import FormatError, InputError
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]*)/*(.*)", re.DOTALL)
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)/*(.*)", re.DOTALL)
+#: What obstore reads, and no other address: its path would be that of a file in a folder "gs:".
 _SCHEMES = ("s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https")
 
 
@@ -32,7 +33,11 @@ class ObjectPath:
         ObjectPath(store='s3://bucket', key='out')
         """
         found = _ADDRESS.fullmatch(address)
-        if found is None or found[1] not in _SCHEMES or not found[2]:
+        if found is not None and found[1] not in _SCHEMES:
+            known = ", ".join(f"{scheme}://" for scheme in _SCHEMES)
+            reason = f"there is no storage '{found[1]}' here: give a path, or an address of objects ({known})"
+            raise InputError(f"{address}: {reason}", code="unsupported")
+        if found is None or not found[2]:
             raise InputError(f"{address} is no address of objects (s3://bucket/prefix)")
         return cls(f"{found[1]}://{found[2]}", posixpath.normpath(found[3].strip("/") or ".").lstrip("./"))
 

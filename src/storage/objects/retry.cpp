@@ -9,6 +9,8 @@
 #include <random>
 #include <thread>
 
+#include "base/classic_locale.hpp"
+
 namespace hakobi::storage {
 
 // "Full jitter", as AWS's own clients have it (Brooker, Exponential Backoff And Jitter, 2015).
@@ -18,6 +20,7 @@ constexpr int least_tries = 3;
 constexpr double told_after_s = 10, told_again_after_s = 300;
 
 Retry::Patience Retry::patience() {
+    const ClassicLocale classic;
     Patience patience;
     if (const char* const text = std::getenv("HAKOBI_OBJECT_PATIENCE_S"); text != nullptr && *text != '\0')
         patience.known_s = patience.unknown_s = std::clamp(std::atof(text), 0.0, 86'400.0);
@@ -36,6 +39,7 @@ void Retry::tell(double left_s) const {
     std::int64_t last_s = told_s;
     if (static_cast<double>(now_s - last_s) < told_again_after_s) return;
     if (!told_s.compare_exchange_strong(last_s, now_s)) return;
+    const ClassicLocale classic;
     std::fprintf(stderr, "hakobi: %s has not answered for %.0f s: waiting for up to %.0f s more\n",
                  server_.c_str(), waited_s(), std::max(left_s, longest_delay_s));
 }

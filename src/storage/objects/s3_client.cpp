@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/classic_locale.hpp"
 #include "storage/objects/retry.hpp"
 #include "storage/objects/xml.hpp"
 
@@ -48,13 +49,20 @@ std::string lowered(std::string_view text) {
 
 /// By how many seconds this clock is ahead of the server's.
 double clock_difference_s(const S3Answer& answer) {
-    std::tm time{};
-    const std::string date = answer.header("date");
-    if (::strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time) == nullptr) return 0;
-    return std::difftime(std::time(nullptr), ::timegm(&time));
+    const std::int64_t servers_s = time_s_of(answer.header("date"));
+    return servers_s == 0 ? 0 : std::difftime(std::time(nullptr), static_cast<std::time_t>(servers_s));
 }
 
 }  // namespace
+
+std::int64_t time_s_of(const std::string& date) {
+    const ClassicLocale classic;
+    std::tm time{};
+    if (::strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &time) == nullptr &&
+        ::strptime(date.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr)
+        return 0;
+    return ::timegm(&time);
+}
 
 /// What curl's callbacks know of a try.
 struct S3Client::Exchange {

@@ -61,15 +61,6 @@ std::int64_t number_of(std::string_view text) {
     return number;
 }
 
-/// "Wed, 26 Nov 2026 14:00:00 GMT" or "2026-11-26T14:00:00.000Z".
-std::int64_t time_ns(const std::string& text) {
-    std::tm time{};
-    if (::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S", &time) == nullptr &&
-        ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr)
-        return 0;
-    return std::int64_t{::timegm(&time)} * 1'000'000'000;
-}
-
 std::string without_quotes(std::string text) {
     std::erase(text, '"');
     return text;
@@ -206,7 +197,7 @@ class S3Objects final : public Objects {
         if (!answer.ok()) return why_not(request, answer);
         is_bucket_known_ = true;
         return ObjectFacts{number_of(answer.header("content-length")), without_quotes(answer.header("etag")),
-                           time_ns(answer.header("last-modified"))};
+                           time_s_of(answer.header("last-modified")) * 1'000'000'000};
     }
 
     Result<Listing> list(const ListMode& mode) override {
@@ -491,7 +482,7 @@ class S3Objects final : public Objects {
             objects.push_back(
                 {std::move(name),
                  {number_of(xml_text(element, "Size")), without_quotes(xml_text(element, "ETag")),
-                  time_ns(xml_text(element, "LastModified"))}});
+                  time_s_of(xml_text(element, "LastModified")) * 1'000'000'000}});
         }
         std::vector<std::string> prefixes;
         for (const std::string_view element : xml_elements(xml, "CommonPrefixes")) {

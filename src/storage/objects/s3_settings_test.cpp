@@ -5,6 +5,9 @@
 #include <fstream>
 #include <map>
 
+#include "foreign_locale.hpp"
+#include "storage/objects/s3_client.hpp"
+
 namespace hakobi::storage {
 namespace {
 
@@ -20,6 +23,13 @@ Result<S3Settings> find(const Variables& variables, const std::string& bucket = 
 std::string write_file(const std::string& name, const std::string& text) {
     std::ofstream(name) << text;
     return name;
+}
+
+TEST(S3Client, ReadsDatesInEveryLocale) {
+    HAKOBI_IN_LOCALE("ar_EG");
+    EXPECT_EQ(time_s_of("Wed, 18 Mar 2026 14:00:00 GMT"), 1'773'842'400);
+    EXPECT_EQ(time_s_of("2026-03-18T14:00:00.000Z"), 1'773'842'400);
+    EXPECT_EQ(time_s_of("yesterday"), 0);
 }
 
 TEST(S3Settings, VariablesComeFirst) {

@@ -104,13 +104,6 @@ Status remove_steps(const Series& series) {
     return {};
 }
 
-Status remove_views(const Series& series) {
-    for (const std::string& view : series.views) {
-        if (Status status = storage::remove_file(view); !status.ok()) return status;
-    }
-    return {};
-}
-
 /// Removes the meshes of steps from `first` on.
 Status remove_meshes(const Series& series, std::int64_t first) {
     for (const Series::Entry& mesh : series.meshes) {
@@ -239,6 +232,13 @@ std::string chapter_path(std::string_view prefix, std::int64_t first_step, std::
 }
 
 Status check_views(std::string_view prefix, const Series& series) {
+Status remove_views(const Series& series) {
+    for (const std::string& view : series.views) {
+        if (Status status = storage::remove_file(view); !status.ok()) return status;
+    }
+    return {};
+}
+
     for (const std::string& view : series.views) {
         bool is_ours = false;
         for (const format::Format* format : format::formats())
@@ -326,6 +326,9 @@ Result<Series> find_series(const std::string& prefix) {
         return a.step != b.step ? a.step < b.step : a.path < b.path;
     };
     std::ranges::sort(series.files, by_step);
+    std::ranges::sort(series.views, [](const std::string& a, const std::string& b) {
+        return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
+    });
     std::ranges::sort(series.pieces, by_step);
     std::ranges::sort(series.meshes, by_step);
     std::ranges::sort(series.mesh_pieces, by_step);

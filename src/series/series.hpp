@@ -60,7 +60,8 @@ struct Series {
     std::vector<Entry> meshes;       ///< files of steps' meshes
     std::vector<Entry> mesh_pieces;  ///< folders of a mesh's pieces
     std::vector<std::string> parts;  ///< files of steps and views that have no final name
-    std::vector<std::string> views;  ///< files that show the steps as one data set, by their names
+    std::vector<std::string>
+        views;  ///< files that show the steps as one data set, by their names; that of all steps first
 
     [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }
 };
@@ -74,6 +75,8 @@ Result<Series> find_series(const std::string& prefix);
 [[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,
                                        std::string_view extension);
 /// exists when something else has such a name: what nobody here made is not replaced.
+/// Removes them, the one that shows all first: it never leads to parts that are gone.
+Status remove_views(const Series& series);
 Status check_views(std::string_view prefix, const Series& series);
 
 [[nodiscard]] std::string lock_path(const std::string& prefix);

@@ -245,6 +245,52 @@ def test_times_are_of_their_calendar(tmp_path: Path, calendar: str) -> None:
         assert (int(when.month[-1]), int(when.day[-1])) == day
 
 
+BOUNDED = """
+import sys
+import numpy as np
+import hakobi
+
+prefix, options = sys.argv[1], eval(sys.argv[2])
+comm = hakobi.Comm.duplicate()
+time = hakobi.Axis("time", "", [], attributes={"bounds": "time_bnds", "long_name": "end of the interval"})
+lat = hakobi.Axis("lat", "degrees_north", np.arange(4.0))
+out = hakobi.Output.create(comm, prefix, axes=[time, lat], time_units="days since 2000-01-01", **options)
+for step in range(3):
+    out.begin_step(step + 1.0)
+    out.put("t", "K", hakobi.split((4,), 1, 0), np.full(4, 280.0 + step), attributes={"cell_methods": "time: mean"})
+    out.put("time_bnds", "", hakobi.Block((2,), (0,), (2,)), np.array([step, step + 1.0]), dims=("nbnd",))
+    out.end_step()
+out.close()
+comm.free()
+"""
+
+
+@pytest.mark.parametrize("options", ["{}", "{'steps_per_file': 2}", "{'format': 'zarr'}", "{'method': 'per-process'}"])
+def test_times_have_bounds(tmp_path: Path, options: str) -> None:
+    for resumed in (options, options.replace("}", ", 'if_exists': 'resume'}").replace("{, ", "{")):
+        done = run_python(BOUNDED, tmp_path, "run", resumed)
+        assert (done.returncode, done.stderr) == (0, "")
+    paths = ["run.zarr"] if "zarr" in options else ["run.series.nc", "run_000000.nc"]
+    for name in paths:
+        with xarray.open_dataset(tmp_path / name, engine="zarr" if name == "run.zarr" else "netcdf4") as data:
+            assert (data.time.attrs | data.time.encoding)["bounds"] == "time_bnds"
+            assert data.time.attrs["long_name"] == "end of the interval"
+            assert data.time_bnds.dims == ("time", "nbnd")
+            assert [str(day)[:10] for day in data.time_bnds.values[0]] == ["2000-01-01", "2000-01-02"]
+    if "zarr" not in options:
+        assert "2000-01-03" in run(tmp_path, "cdo", "-s", "showdate", "-seltimestep,2", "run.series.nc")
+
+
+@pytest.mark.parametrize(
+    "axis", ['"time", "s", []', '"time", "", [1.0]', '"time", "", [], attributes={"calendar": "noleap"}']
+)
+def test_what_time_has_of_itself_is_refused(tmp_path: Path, axis: str) -> None:
+    script = f"import hakobi\nhakobi.Output.create(hakobi.Comm.duplicate(), 'run', axes=[hakobi.Axis({axis})])"
+    done = run_python(script, tmp_path)
+    assert done.returncode != 0
+    assert "axis time: " in done.stderr.splitlines()[-1], done.stderr
+
+
 MANY = """
 import sys
 import numpy as np

@@ -192,7 +192,8 @@ void put_global_attributes(hid_t file, const StepDescription& step) {
     });
     const bool are_axes_classic =
         std::ranges::none_of(step.axes, [](const Axis& axis) { return has_int64(axis.attributes); });
-    if (is_classic && are_axes_classic && !has_int64(step.attributes)) put_int(file, "_nc3_strict", 1);
+    if (is_classic && are_axes_classic && !has_int64(step.attributes) && !has_int64(step.time_attributes))
+        put_int(file, "_nc3_strict", 1);
 }
 
 const Format& netcdf4() {

@@ -283,7 +283,8 @@ StepDescription described(const FoundStep& found) {
                          .axes = found.axes,
                          .fields = {},
                          .attributes = found.attributes,
-                         .calendar = found.calendar};
+                         .calendar = found.calendar,
+                         .time_attributes = found.time_attributes};
     for (const char* ours : {"title", "Conventions", mark, left_out_names, left_out_reason})
         step.attributes.erase(ours);
     for (const FoundField& from : found.fields) {

@@ -46,13 +46,6 @@ class Zarr final : public Format {
     [[nodiscard]] bool has_store() const override { return true; }
     [[nodiscard]] filter::Frame frame() const override { return filter::Frame::blosc; }
 
-    [[nodiscard]] Status check(const StepDescription& step) const override {
-        for (const Axis& axis : step.axes) {
-            if (axis.name == "time")
-                return {ErrorCode::invalid_argument, "axis time: format zarr has an array of that name"};
-        }
-        return {};
-    }
     [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
                                          std::span<const std::vector<StoredChunk>> chunks) const override {
         Layout layout;

@@ -9,6 +9,7 @@
 #include "io/new_file.hpp"
 #include "mpi/messages.hpp"
 #include "output/hidden_steps.hpp"
+#include "series/pending_commit.hpp"
 #include "series/receipts.hpp"
 #include "series/step_file.hpp"
 #include "series/step_overview.hpp"
@@ -18,7 +19,10 @@ namespace hakobi::output {
 
 Status Naming::make_file(const series::Step& step) {
     if (!setup_.method->writes_step_file()) return {};
-    if (step.step_in_file > 0) return series::make_longer(step.part_path, step.layout.file_bytes);
+    if (step.step_in_file > 0) {
+        Status status = series::make_longer(step.part_path, step.layout.file_bytes);
+        return status.ok() ? leave_commit(step) : status;
+    }
     if (Status in_the_way = series::check_free(step.path); !in_the_way.ok()) return in_the_way;
     const bool is_made = io::make_with_layout(
         {step.part_path, setup_.comm.num_nodes(), step.layout.file_bytes}, setup_.layout_options());
@@ -27,7 +31,24 @@ Status Naming::make_file(const series::Step& step) {
                                       setup_.method->writes_metadata() ? metadata.first(0) : metadata,
                                       step.description, is_made);
     if (made.ok()) parts_.push_back(step.part_path);
-    return made;
+    return made.ok() ? leave_commit(step) : made;
+}
+
+Status Naming::leave_commit(const series::Step& step) {
+    if (!setup_.hidden.is_on || !series::has_pending_commit(step)) return {};
+    const std::vector<std::byte>& after = step.layout.commit.back().bytes;
+    std::vector<std::byte> before;
+    if (laid_out_.path == step.path) {
+        before = laid_out_.begins;
+    } else if (step.step_in_file > 0) {
+        Result<std::vector<std::byte>> found = series::read_beginning(step.part_path, std::ssize(after));
+        if (!found.ok()) return found.status();
+        before = std::move(found).value();
+    }
+    if (Status status = series::leave_commit(step, before); !status.ok()) return status;
+    parts_.push_back(series::commit_path(step));
+    laid_out_ = {.path = step.path, .begins = after};
+    return {};
 }
 
 Status Naming::commit(const series::Step& step) {
@@ -41,6 +62,11 @@ Status Naming::commit(const series::Step& step) {
     if (!status.ok()) return status;
     committed_.begins = commit.back().bytes;
     committed_.file_bytes = step.layout.file_bytes;
+    if (setup_.hidden.is_on && series::has_pending_commit(step)) {
+        const std::string left = series::commit_path(step);
+        storage::discard_file(left);
+        std::erase(parts_, left);
+    }
     return {};
 }
 
@@ -164,7 +190,8 @@ void Naming::name_again() noexcept {
 }
 
 bool Naming::keeps(const series::Step& step) const {
-    return step.step_in_file < 0 && !setup_.options.sync;
+    return !setup_.options.sync &&
+           (step.step_in_file < 0 || (setup_.hidden.is_on && series::has_pending_commit(step)));
 }
 
 Naming::Unnamed Naming::unnamed() const {
@@ -177,7 +204,11 @@ void Naming::discard() noexcept {
     is_finishing_ = false;
     (void)work_.wait();
     for (const series::Step& step : stored_) {
-        if (keeps(step)) std::erase(parts_, step.part_path);
+        if (!keeps(step)) continue;
+        std::erase(parts_, step.part_path);
+        if (step.step_in_file < 0) continue;
+        std::erase(parts_, series::commit_path(step));
+        if (committed_.path == step.path) committed_.begins.clear();  // its values are behind the end
     }
     for (const std::string& part : parts_) {
         storage::discard_file(part);

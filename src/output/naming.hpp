@@ -68,6 +68,8 @@ class Naming {
     void discard() noexcept;
 
   private:
+    /// Rank 0: of a hidden step in a file of several.
+    Status leave_commit(const series::Step& step);
     Status finish_file(const series::Step& step, bool was_hidden);
     /// The same of a step in a file of several.
     Status commit(const series::Step& step);
@@ -87,6 +89,11 @@ class Naming {
         std::vector<std::byte> begins;
         std::int64_t file_bytes = 0;
     } committed_;
+    /// Rank 0: how that file begins when the step is committed that was laid out last.
+    struct LaidOut {
+        std::string path;
+        std::vector<std::byte> begins;
+    } laid_out_;
     std::deque<series::Step> stored_;  // by all ranks, and not agreed to have their names; the oldest first
     /// Of these, the oldest: rank 0's that have their names, and those that take_unagreed spoke of.
     struct Counts {

@@ -17,6 +17,7 @@ namespace hakobi::series {
 //   run_000012.nc                         step 12, whole
 //   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
 //   run_000012.nc.0123456789abcdef.whole  the same between its last byte and its final name, where it was hidden
+//   run_000012.nc.commit.0123456789abcdef.part   what makes step 12 part of a file of several (pending_commit.hpp)
 //   run_000012.nc.pieces/                 its pieces (per-process)
 //   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
@@ -74,9 +75,9 @@ Result<Series> find_series(const std::string& prefix);
 [[nodiscard]] std::string view_path(std::string_view prefix, std::string_view extension);
 [[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,
                                        std::string_view extension);
-/// exists when something else has such a name: what nobody here made is not replaced.
 /// Removes them, the one that shows all first: it never leads to parts that are gone.
 Status remove_views(const Series& series);
+/// exists when something else has such a name: what nobody here made is not replaced.
 Status check_views(std::string_view prefix, const Series& series);
 
 [[nodiscard]] std::string lock_path(const std::string& prefix);

@@ -74,7 +74,8 @@ struct OutputOptions {
     /// the format cannot, 1. More than 1 throws `unsupported` with format zarr, method `per-process`, and `overview`.
     std::int64_t steps_per_file = 0;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
-    /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name.
+    /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name;
+    /// where it cannot be made stderr says so, and the step is written without it.
     /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields with their own
     /// `compression` are left out. Throws `unsupported` with `per-process` or with OutputOptions::compression.
     bool overview = false;

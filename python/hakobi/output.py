@@ -126,7 +126,8 @@ class Block:
 class Axis:
     """A dimension and its CF coordinate variable; complete and equal on every rank.
 
-    `attributes`: further ones, such as `{"positive": "down", "axis": "Z"}` for a vertical axis.
+    `attributes`: further ones, such as `{"positive": "down", "axis": "Z"}` for a vertical axis. `Axis("time", "", [],
+    attributes={"bounds": "time_bnds"})` has those of the variable time, whose values are those of `begin_step`.
     """
 
     name: str

@@ -134,8 +134,15 @@ class Format {
                                                         const std::string& /*folder*/) const {
         return Status(ErrorCode::unsupported, "no file of this format shows a series");
     }
-    /// Reads what such a file says; of a static field, one of the sources that have it. Returns format for any other file.
+    /// Reads what such a file says, without values; of a static field, one of the sources that have it. Returns format for any other file.
     [[nodiscard]] virtual Result<SeriesDescription> read_series(const std::string& /*path*/) const {
+        return Status(ErrorCode::unsupported, "no file of this format shows a series");
+    }
+    /// Reads the first `num_records` records of fields that the file of a step, of several, or of a part of a series has, in C order.
+    /// Errors are `read`'s.
+    [[nodiscard]] virtual Result<std::vector<std::vector<std::byte>>> read_records(
+        const std::string& /*path*/, std::span<const FieldDescription> /*fields*/,
+        std::int64_t /*num_records*/) const {
         return Status(ErrorCode::unsupported, "no file of this format shows a series");
     }
     /// Whether the file may be replaced by a new one of its kind: it shows a series, or is what a crash left of one that did.

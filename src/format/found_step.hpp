@@ -36,6 +36,8 @@ struct FoundStep {
     std::string title, time_units;
     std::string calendar = {};  ///< calendar_of(time_units, what the file says)
     Attributes attributes = {};
+    Attributes time_attributes =
+        {};                  ///< of the variable time, but what the members above say; not in messages
     std::vector<Axis> axes;  ///< dimensions of fields; values where they have a coordinate variable
     std::vector<FoundField> fields;
 };

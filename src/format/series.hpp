@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,13 +15,17 @@ struct SeriesSource {
     std::int64_t num_records = 1;
 };
 
-/// What a file says that shows a series as one data set, without the fields' values: those stay in the sources.
+/// What a file says that shows a series as one data set. The fields' values stay in the sources, but where it has copies.
 struct SeriesDescription {
     StepDescription shown;               ///< every field of the series; `time` means nothing
     std::vector<SeriesSource> sources;   ///< in the order of their records
     std::vector<std::vector<bool>> has;  ///< [field][source]: whether the source has the field
     std::vector<std::int64_t> numbers;   ///< of each record's step
     std::vector<double> times;           ///< of each record
+    /// [field]: a copy of all its records, for the file itself; empty: the values stay in the sources. None: of no field.
+    std::vector<std::vector<std::byte>> copies = {};
+    /// Names of fields that are not shown, since more files would have their values than a program may have open. The file says so.
+    std::vector<std::string> left_out = {};
 };
 
 /// The name of the variable that has `numbers`; it is left out where a field or a dimension has the name.

@@ -24,6 +24,10 @@ Status bad_step(std::string text) {
 constexpr std::size_t least_axis_bytes = 5 * sizeof(std::int64_t);
 constexpr std::size_t least_field_bytes = 9 * sizeof(std::int64_t) + 4;
 
+/// Those that come from what time is.
+constexpr std::array<std::string_view, 5> attributes_of_time = {"units", "calendar", "standard_name", "axis",
+                                                                "_FillValue"};
+
 /// Readers that see "since" in any variable's units take its values for times.
 Status check_units(const std::string& whose, const std::string& units, const Attributes& attributes) {
     if (units.find("since") == std::string::npos) return {};
@@ -144,6 +148,10 @@ std::int64_t FieldDescription::num_elements() const {
 Status check_description(const StepDescription& step, const Rules& rules) {
     std::set<std::string> taken = {"time"};
     for (const Axis& axis : step.axes) {
+        if (axis.name == "time")
+            return bad_step(
+                "axis time: its values are those of begin_step, its units time_units; it takes attributes "
+                "alone");
         if (!is_name(axis.name))
             return bad_step("axis '" + axis.name +
                             "': a name is at most 255 letters, digits and underscores");
@@ -165,6 +173,11 @@ Status check_description(const StepDescription& step, const Rules& rules) {
     if (step.time_units.empty()) return bad_step("time_units is empty");
     if (Status status = check_calendar(step.calendar, step.time_units); !status.ok()) return status;
     if (Status status = check_time_units("time_units", step.time_units, step.calendar); !status.ok())
+        return status;
+    if (Status status =
+            check_attributes("axis time", step.time_attributes, attributes_of_time, ValueType::float64,
+                             rules.most_attribute_bytes);
+        !status.ok())
         return status;
     constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};
     if (Status status = check_attributes("the output", step.attributes, globals, std::nullopt,
@@ -279,6 +292,8 @@ std::vector<std::byte> encode_step(const StepDescription& step) {
     for (const FieldDescription& field : step.fields) put_field(writer, field);
     put_attributes(writer, step.attributes);
     writer.put_text(step.calendar);
+    // Pieces of earlier versions end here.
+    if (!step.time_attributes.empty()) put_attributes(writer, step.time_attributes);
     return writer.take();
 }
 
@@ -300,6 +315,10 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
     for (FieldDescription& field : step.fields) field = get_field(reader);
     step.attributes = get_attributes(reader);
     step.calendar = reader.get_text();
+    if (reader.ok() && !reader.at_end()) {
+        step.time_attributes = get_attributes(reader);
+        if (step.time_attributes.empty()) reader.fail();
+    }
     if (!reader.ok() || !reader.at_end())
         return Status(ErrorCode::format, "the description of the step is damaged");
     return step;
@@ -317,6 +336,7 @@ std::string difference(const StepDescription& mine, const StepDescription& other
         return "the time is " + std::to_string(mine.time) + ", not " + std::to_string(other.time);
     }
     if (mine.attributes != other.attributes) return "the global attributes differ";
+    if (mine.time_attributes != other.time_attributes) return "the attributes of time differ";
     if (mine.axes.size() != other.axes.size()) {
         return std::to_string(mine.axes.size()) + " axes, not " + std::to_string(other.axes.size());
     }

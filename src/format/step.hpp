@@ -76,7 +76,8 @@ struct StepDescription {
     std::vector<Axis> axes;
     std::vector<FieldDescription> fields;
     Attributes attributes = {};
-    std::string calendar = {};  ///< of time_units, CF's name for it; "": the default
+    std::string calendar = {};        ///< of time_units, CF's name for it; "": the default
+    Attributes time_attributes = {};  ///< further ones of the variable time ("bounds")
 };
 
 /// CF's attribute: "lat lon".

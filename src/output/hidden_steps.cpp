@@ -7,6 +7,12 @@
 
 namespace hakobi::output {
 
+void add_name(std::string& names, const series::Step& step) {
+    if (!names.empty()) names += ", ";
+    if (step.step_in_file >= 0) names += "step " + std::to_string(step.number) + " of ";
+    names += step.path.substr(step.path.rfind('/') + 1);
+}
+
 void HiddenSteps::begin_call() {
     if (steps_.empty()) gaps_.clear();
     gaps_.emplace_back(returned_s_, now_s());
@@ -39,13 +45,10 @@ double HiddenSteps::hidden_s(double stored_s) {
     return sum_s;
 }
 
-std::string HiddenSteps::lost() const {
-    std::string text;
-    for (const Accepted& step : steps_) {
-        text += text.empty() ? "; lost of what end_step had accepted: " : ", ";
-        text += step.names.path.substr(step.names.path.rfind('/') + 1);
-    }
-    return text;
+std::string HiddenSteps::names() const {
+    std::string names;
+    for (const Accepted& step : steps_) add_name(names, step.names);
+    return names;
 }
 
 void HiddenSteps::abandon(Method& method) {

@@ -9,6 +9,9 @@
 
 namespace hakobi::output {
 
+/// Adds the step's file to a list of names; of a file of several the step, too. Pure.
+void add_name(std::string& names, const series::Step& step);
+
 /// Hidden steps: end_step has accepted them, and their values may still be on their way to storage.
 ///
 /// Invariant: the oldest first, as many as the method has (Method::num_hidden), equal on all ranks. A step leaves when the
@@ -33,8 +36,8 @@ class HiddenSteps {
     double hidden_s(double stored_s);
     void pop_oldest() { steps_.pop_front(); }
 
-    /// "; lost of what end_step had accepted: …", or "". Local.
-    [[nodiscard]] std::string lost() const;
+    /// Names them all: "run_000003.nc, step 4 of run_000000.nc"; "" where there are none. Local.
+    [[nodiscard]] std::string names() const;
     /// Has the method give all of them up. Local.
     void abandon(Method& method);
 

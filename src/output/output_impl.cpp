@@ -95,6 +95,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     }
     if (agreed.status.ok()) agreed = write_step();
     if (agreed.status.ok()) {
+        naming.agreed_on_taken();
         if (setup.has_stage()) note_unnamed();
         return agreed;
     }
@@ -341,7 +342,17 @@ void Output::Impl::end_series() noexcept {
 }
 
 void Output::Impl::fail(mpi::Agreed& agreed) noexcept {
-    agreed.status = {agreed.status.code(), agreed.status.text() + hidden.lost()};
+    naming.settle();
+    output::Naming::Unnamed unnamed = naming.unnamed();
+    if (!unnamed.lost.empty() && !hidden.empty()) unnamed.lost += ", ";
+    unnamed.lost += hidden.names();
+    std::string text = agreed.status.text();
+    if (!unnamed.lost.empty()) text += "; lost of what end_step had accepted: " + unnamed.lost;
+    if (!unnamed.kept.empty()) {
+        text += "; stored, and not called so until resume, Input::open or hakobi gather completes it: " +
+                unnamed.kept;
+    }
+    agreed.status = {agreed.status.code(), std::move(text)};
     failure = agreed.status;
     hidden.abandon(*setup.method);
     series::remove_unclosed(*this);

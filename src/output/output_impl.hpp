@@ -43,8 +43,8 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     [[nodiscard]] const Comm& own_comm() const noexcept override { return setup.comm; }
     [[nodiscard]] const std::string& own_prefix() const noexcept override { return setup.prefix; }
     [[nodiscard]] bool has_pending() const noexcept override {
-        return !hidden.empty() || naming.is_finishing() || setup.method->has_work_at_close() ||
-               setup.has_stage();
+        return !hidden.empty() || naming.is_finishing() || naming.is_name_open() ||
+               setup.method->has_work_at_close() || setup.has_stage();
     }
     void finish() noexcept override;
 
@@ -61,7 +61,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     mpi::Agreed run_step() noexcept;
     /// Ends what is pending and releases everything. Collective.
     mpi::Agreed run_close() noexcept;
-    /// Gives everything up that has no name, and adds to the error which accepted steps are lost with it. Local, on every rank alike.
+    /// Gives everything up that is not stored, and adds to the error which accepted steps are lost with it, and which have no name. Collective.
     void fail(mpi::Agreed& agreed) noexcept;
 
   private:

@@ -91,7 +91,6 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
     if (takes_several && !claim.earlier.empty() && claim.earlier.back().num_steps < setup.steps_per_file)
         last_file_ = claim.earlier.back().step;
     view_ = series::SeriesView(prefix_, *setup.format, claim.earlier);
-    if (takes_several) view_.let_last_grow();
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     before_.resumed = std::move(last).value();

@@ -127,13 +127,20 @@ Status Setup::find() {
 }
 
 format::StepDescription Setup::description() const {
-    return {.title = options.title,
-            .time_units = options.time_units,
-            .time = 0,
-            .axes = options.axes,
-            .fields = {},
-            .attributes = options.attributes,
-            .calendar = options.calendar};
+    format::StepDescription description{.title = options.title,
+                                        .time_units = options.time_units,
+                                        .time = 0,
+                                        .axes = options.axes,
+                                        .fields = {},
+                                        .attributes = options.attributes,
+                                        .calendar = options.calendar};
+    std::vector<Axis>& axes = description.axes;
+    const auto time = std::ranges::find(axes, "time", &Axis::name);
+    if (time == axes.end() || !time->values.empty() || !time->units.empty() || !time->standard_name.empty())
+        return description;
+    description.time_attributes = std::move(time->attributes);
+    axes.erase(time);
+    return description;
 }
 
 mpi::Agreed Setup::agree(const Status& local) const {

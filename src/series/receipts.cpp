@@ -1,5 +1,6 @@
 #include "series/receipts.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +9,8 @@
 #include <span>
 
 #include "base/checksum.hpp"
+#include "base/descriptor.hpp"
+#include "series/pending_commit.hpp"
 #include "series/series.hpp"
 #include "series/step_file.hpp"
 #include "storage/joined.hpp"
@@ -74,13 +77,16 @@ Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
 }  // namespace
 
 ReceiptOf receipt_of(const Step& step) {
-    if (step.step_in_file >= 0) return {};
+    if (step.step_in_file >= 0) return receipt_of_commit(step);
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
 }
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
-    const int descriptor = file.descriptor_behind();
-    if (!of.is_wanted() || descriptor < 0) return;
+    if (!of.is_wanted() || file.descriptor_behind() < 0) return;
+    const Descriptor other(
+        of.path.empty() ? -1 : ::open(storage::system_path(of.path).c_str(), O_WRONLY | O_CLOEXEC));
+    const int descriptor = of.path.empty() ? file.descriptor_behind() : other.get();
+    if (descriptor < 0) return;
     Block block;
     block.receipt = {.magic = receipt_magic,
                      .token = of.token,

@@ -15,7 +15,8 @@ namespace hakobi::series {
 //
 //  1. A hidden step's writers are numbered, and each knows how many there are.
 //  2. When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w of the receipts
-//     is writer w's alone, so that nodes do not write to one block at once.
+//     is writer w's alone, so that nodes do not write to one block at once. Of a step in a file of several they are in a file of its
+//     own (pending_commit.hpp), since the next step's values follow.
 //  3. When all ranks have stored their values, rank 0 says so in the file's temporary name (whole_path), cuts the receipts off,
 //     and gives the file its final name.
 //  4. A file that has a receipt of each writer, or that name, is whole: whoever finds it (unfinished.hpp) does 3, or its rest.
@@ -26,9 +27,10 @@ namespace hakobi::series {
 struct ReceiptOf {
     std::uint64_t token = 0;      ///< of the step: that of its temporary name
     std::int64_t file_bytes = 0;  ///< without receipts; 0: there are none
+    std::string path = {};        ///< of the file that gets it; "": the step's own
     [[nodiscard]] bool is_wanted() const noexcept { return file_bytes > 0; }
 };
-/// None of a step in a file of several: where they would stand, the next step's values do.
+/// Of a step in a file of several it is in another file (pending_commit.hpp).
 [[nodiscard]] ReceiptOf receipt_of(const Step& step);
 
 /// `file` is the step's; with `sync` the caller has synced it. Any thread; without a receipt, which a full storage may refuse, the step

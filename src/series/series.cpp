@@ -16,6 +16,7 @@
 #include "format/registry.hpp"
 #include "overview/overview.hpp"
 #include "series/gather.hpp"
+#include "series/pending_commit.hpp"
 #include "series/piece.hpp"
 #include "series/stage.hpp"
 #include "series/step_file.hpp"
@@ -31,7 +32,7 @@ namespace {
 constexpr std::int64_t last_resumed_step = std::numeric_limits<std::int64_t>::max() / 2;
 
 bool is_part_suffix(std::string_view suffix) {
-    for (const std::string_view before : {overview::suffix, mesh_suffix}) {
+    for (const std::string_view before : {overview::suffix, mesh_suffix, commit_suffix}) {
         if (suffix.starts_with(before)) suffix.remove_prefix(before.size());
     }
     return suffix.starts_with('.') && suffix.find('.', 1) == suffix.rfind('.') && token_in(suffix);
@@ -100,13 +101,6 @@ Status remove_steps(const Series& series) {
     }
     for (const Series::Entry& folder : series.pieces) {
         if (Status status = remove_pieces(folder.path); !status.ok()) return status;
-    }
-    return {};
-}
-
-Status remove_views(const Series& series) {
-    for (const std::string& view : series.views) {
-        if (Status status = storage::remove_file(view); !status.ok()) return status;
     }
     return {};
 }
@@ -238,6 +232,13 @@ std::string chapter_path(std::string_view prefix, std::int64_t first_step, std::
     return path;
 }
 
+Status remove_views(const Series& series) {
+    for (const std::string& view : series.views) {
+        if (Status status = storage::remove_file(view); !status.ok()) return status;
+    }
+    return {};
+}
+
 Status check_views(std::string_view prefix, const Series& series) {
     for (const std::string& view : series.views) {
         bool is_ours = false;
@@ -329,6 +330,9 @@ Result<Series> find_series(const std::string& prefix) {
     const auto by_step = [](const Series::Entry& a, const Series::Entry& b) {
         return a.step != b.step ? a.step < b.step : a.path < b.path;
     };
+    std::ranges::sort(series.views, [](const std::string& a, const std::string& b) {
+        return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
+    });
     std::ranges::sort(series.files, by_step);
     std::ranges::sort(series.pieces, by_step);
     std::ranges::sort(series.meshes, by_step);

@@ -17,6 +17,7 @@ namespace hakobi::series {
 //   run_000012.nc                         step 12, whole
 //   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
 //   run_000012.nc.0123456789abcdef.whole  the same between its last byte and its final name, where it was hidden
+//   run_000012.nc.commit.0123456789abcdef.part   what makes step 12 part of a file of several (pending_commit.hpp)
 //   run_000012.nc.pieces/                 its pieces (per-process)
 //   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
@@ -60,7 +61,8 @@ struct Series {
     std::vector<Entry> meshes;       ///< files of steps' meshes
     std::vector<Entry> mesh_pieces;  ///< folders of a mesh's pieces
     std::vector<std::string> parts;  ///< files of steps and views that have no final name
-    std::vector<std::string> views;  ///< files that show the steps as one data set, by their names
+    std::vector<std::string>
+        views;  ///< files that show the steps as one data set, by their names; that of all steps first
 
     [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }
 };
@@ -76,6 +78,8 @@ Status remove_parts(const Series& series);
 [[nodiscard]] std::string view_path(std::string_view prefix, std::string_view extension);
 [[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,
                                        std::string_view extension);
+/// Removes them, the one that shows all first: it never leads to parts that are gone.
+Status remove_views(const Series& series);
 /// exists when something else has such a name: what nobody here made is not replaced.
 Status check_views(std::string_view prefix, const Series& series);
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "format/attributes.hpp"
 #include "format/dimensions.hpp"
 #include "format/found_step.hpp"
 #include "format/registry.hpp"
@@ -44,6 +47,28 @@ std::vector<format::FieldDescription> with_dims(const format::StepDescription& s
     return fields;
 }
 
+bool is_left_out(const format::SeriesDescription& series, const std::string& name) {
+    return std::ranges::find(series.left_out, name) != series.left_out.end();
+}
+
+bool is_full(std::int64_t num_records, std::int64_t record_bytes) {
+    constexpr std::int64_t time_and_number_bytes = 16;
+    return num_records >= SeriesView::chapter_steps &&
+           num_records * (record_bytes + time_and_number_bytes) >= SeriesView::chapter_bytes;
+}
+
+/// So many records that nobody has put.
+std::vector<std::byte> filled(const format::FieldDescription& field, std::int64_t num_records) {
+    const auto element_bytes = static_cast<std::size_t>(format::bytes_of(field.type));
+    std::vector<std::byte> values(static_cast<std::size_t>(num_records * field.num_elements()) *
+                                  element_bytes);
+    if (const void* const fill = format::address_of(field.fill_value); fill != nullptr) {
+        for (std::size_t at = 0; at < values.size(); at += element_bytes)
+            std::memcpy(values.data() + at, fill, element_bytes);
+    }
+    return values;
+}
+
 }  // namespace
 
 SeriesView::SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole)
@@ -65,7 +90,7 @@ SeriesView::SeriesView(std::string prefix, const format::Format& format, std::sp
         }
         const format::StepDescription step = format.description_of(found.value());
         if (series_.numbers.empty()) start_with(step);
-        append_all(entry, found.value(), step);
+        append_all(entry, found.value(), step, 0);
     }
 }
 
@@ -74,38 +99,61 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     const std::string path = view_path(prefix_, format_->extension());
     if (whole.empty() || !is_there(path)) return false;
     Result<format::SeriesDescription> found = format_->read_series(path);
-    if (!found.ok() || found.value().numbers.size() > whole.size()) return false;
-    // Files of several steps are few: they are read again.
-    if (std::ranges::any_of(whole, [](const Series::Entry& entry) { return entry.num_steps > 1; }))
-        return false;
+    is_anew_ = true;
+    if (!found.ok()) return false;
     series_ = std::move(found).value();
-    for (std::size_t i = 0; i < series_.numbers.size(); ++i) {
-        if (series_.numbers[i] != whole[i].step || whole[i].extension != format_->extension()) return false;
-    }
+    is_anew_ = std::ranges::any_of(series_.sources, [&](const auto& source) { return is_chapter(source); });
     std::size_t record = 0;
+    std::vector<const Series::Entry*> entry_of;  // of each record
+    for (const Series::Entry& entry : whole) {
+        for (std::int64_t s = 0; s < entry.num_steps && record < series_.numbers.size(); ++s, ++record) {
+            if (series_.numbers[record] != entry.step + s || entry.extension != format_->extension())
+                return false;
+            entry_of.push_back(&entry);
+        }
+    }
+    if (record < series_.numbers.size()) return false;
+    record = 0;
     for (format::SeriesSource& source : series_.sources) {
+        if (record >= entry_of.size()) return false;
+        const Series::Entry& entry = *entry_of[record];
+        if (source.file.empty() && entry.num_steps > 1) return false;
+        if (source.file.empty()) source.file = name_of(entry.path);
         // Names in the file are followed where they are those that the series gives, and no others.
-        const std::string step_file = name_of(whole[record].path);
-        const std::string file =
-            source.num_records == 1
-                ? step_file
-                : name_of(chapter_path(prefix_, whole[record].step, format_->extension()));
-        if (!source.file.empty() && source.file != file) return false;
-        if (source.file.empty()) source.file = step_file;
+        if (source.file != name_of(entry.path) &&
+            source.file != name_of(chapter_path(prefix_, series_.numbers[record], format_->extension())))
+            return false;
         record += static_cast<std::size_t>(source.num_records);
     }
-    const auto is_source_whole = [&](const format::SeriesSource& source) {
-        return source.num_records == 1 || format_->read_series(folder_of(prefix_) + "/" + source.file).ok();
-    };
-    if (!std::ranges::all_of(series_.sources, is_source_whole)) return false;
-    for (const Series::Entry& entry : whole.subspan(series_.numbers.size())) {
+    std::int64_t first_record = 0;
+    for (const format::SeriesSource& source : series_.sources) {
+        if (is_chapter(source) && !is_chapter_whole(source, first_record)) return false;
+        first_record += source.num_records;
+    }
+    const std::int64_t next = series_.numbers.empty() ? 0 : series_.numbers.back() + 1;
+    for (const Series::Entry& entry : whole) {
+        if (entry.next_step() <= next) continue;
         const Result<format::FoundStep> step = format_->read(entry.path);
         if (!step.ok()) return false;
         const format::StepDescription description = format_->description_of(step.value());
-        append_all(entry, step.value(), description);
+        append_all(entry, step.value(), description, std::max<std::int64_t>(0, next - entry.step));
         is_written_ = false;
     }
+    is_anew_ = false;
     return true;
+}
+
+bool SeriesView::is_chapter(const format::SeriesSource& source) const {
+    return source.file.starts_with(name_of(view_path(prefix_, ".")));
+}
+
+/// It has the records that the series says, from the first on.
+bool SeriesView::is_chapter_whole(const format::SeriesSource& source, std::int64_t first_record) const {
+    const Result<format::SeriesDescription> found =
+        format_->read_series(folder_of(prefix_) + "/" + source.file);
+    const auto first = series_.numbers.begin() + first_record;
+    return found.ok() && std::ssize(found.value().numbers) >= source.num_records &&
+           std::equal(first, first + source.num_records, found.value().numbers.begin());
 }
 
 /// What a step says of the whole series; fields found before stay where they fit its axes.
@@ -115,7 +163,9 @@ void SeriesView::start_with(const format::StepDescription& step) {
                .sources = std::move(before.sources),
                .has = {},
                .numbers = std::move(before.numbers),
-               .times = std::move(before.times)};
+               .times = std::move(before.times),
+               .copies = {},
+               .left_out = std::move(before.left_out)};
     series_.shown.fields.clear();
     has_before_.clear();
     for (std::size_t f = 0; f < before.shown.fields.size(); ++f) {
@@ -152,9 +202,9 @@ std::vector<bool> SeriesView::fields_of(const format::StepDescription& step) {
 }
 
 void SeriesView::append_all(const Series::Entry& entry, const format::FoundStep& found,
-                            const format::StepDescription& step) {
+                            const format::StepDescription& step, std::int64_t first_in_file) {
     const std::vector<bool> has = fields_of(step);
-    for (std::int64_t s = 0; s < format::num_steps_of(found); ++s) {
+    for (std::int64_t s = first_in_file; s < format::num_steps_of(found); ++s) {
         append({.number = entry.step + s,
                 .time = format::time_of(found, s),
                 .file = name_of(entry.path),
@@ -216,47 +266,142 @@ void SeriesView::write(bool sync) noexcept {
                  view_path(prefix_, format_->extension()).c_str(), status.text().c_str());
 }
 
+/// 5.
+SeriesView::Copied SeriesView::copied_fields() const {
+    const std::vector<format::FieldDescription>& fields = series_.shown.fields;
+    const auto size_of = [&](std::size_t f) {
+        return fields[f].num_elements() * format::bytes_of(fields[f].type);
+    };
+    std::vector<std::size_t> by_size;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (!fields[f].is_static && !is_left_out(series_, fields[f].name)) by_size.push_back(f);
+    }
+    std::ranges::stable_sort(by_size, {}, size_of);
+    Copied copied;
+    for (const std::size_t f : by_size) {
+        if (copied.record_bytes + size_of(f) > copied_bytes) break;
+        copied.record_bytes += size_of(f);
+        copied.fields.push_back(f);
+    }
+    return copied;
+}
+
+/// All fields of which more files would have the values, but `shown`.
+void SeriesView::leave_out(std::span<const std::size_t> shown) {
+    std::string names;
+    for (std::size_t f = 0; f < series_.shown.fields.size(); ++f) {
+        const format::FieldDescription& field = series_.shown.fields[f];
+        if (field.is_static || is_left_out(series_, field.name) ||
+            std::ranges::find(shown, f) != shown.end() ||
+            std::ranges::find(series_.has[f], true) == series_.has[f].end())
+            continue;
+        series_.left_out.push_back(field.name);
+        names += (names.empty() ? "" : ", ") + field.name;
+    }
+    if (names.empty()) return;
+    std::fprintf(
+        stderr,
+        "hakobi: %s shows %s no longer: more than %zu files have the values, and programs may not have so "
+        "many open; steps_per_file puts several steps into a file\n",
+        view_path(prefix_, format_->extension()).c_str(), names.c_str(), most_sources);
+}
+
 Status SeriesView::write_all(bool sync) {
-    while (const std::optional<std::size_t> first = first_of_chapter()) {
-        if (Status status = write_chapter(*first, sync); !status.ok()) return status;
+    const std::string path = view_path(prefix_, format_->extension());
+    if (is_anew_) {
+        const Result<Series> found = find_series(prefix_);
+        Status status = found.ok() ? remove_views(found.value()) : found.status();
+        if (!status.ok()) return status;
     }
-    return write_file(series_, view_path(prefix_, format_->extension()), sync);
+    is_anew_ = false;
+    const auto num_chapters = static_cast<std::size_t>(std::ranges::count_if(
+        series_.sources, [&](const format::SeriesSource& source) { return is_chapter(source); }));
+    if (series_.sources.size() > most_sources ||
+        (num_chapters > 0 && series_.sources.size() - num_chapters > steps_between)) {
+        const Copied copied = copied_fields();
+        leave_out(copied.fields);
+        if (Status status = write_chapters(copied); !status.ok()) return status;
+    }
+    if (series_.sources.size() > most_sources) leave_out({});
+    return write_file(series_, path, sync);
 }
 
-/// Where as many sources follow each other as a chapter shows, of one step each.
-std::optional<std::size_t> SeriesView::first_of_chapter() const {
-    std::int64_t num = 0;
-    // A file that takes several steps may have one yet.
-    const std::size_t end = series_.sources.size() - (is_last_growing_ && !series_.sources.empty() ? 1 : 0);
-    for (std::size_t s = 0; s < end; ++s) {
-        num = series_.sources[s].num_records == 1 ? num + 1 : 0;
-        if (num == chapter_steps) return s + 1 - static_cast<std::size_t>(chapter_steps);
+/// From the last chapter that is not full on.
+Status SeriesView::write_chapters(const Copied& copied) {
+    if (copied.fields.empty()) return {};
+    const auto is_steps = [&](const format::SeriesSource& source) { return !is_chapter(source); };
+    auto first =
+        static_cast<std::size_t>(std::ranges::find_if(series_.sources, is_steps) - series_.sources.begin());
+    if (first > 0 && !is_full(series_.sources[first - 1].num_records, copied.record_bytes)) --first;
+    // The last file may take several steps, and get more.
+    for (; first + 1 < series_.sources.size(); ++first) {
+        Status status = write_chapter(copied, first, series_.sources.size() - 1);
+        if (!status.ok()) return status;
     }
-    return std::nullopt;
+    return {};
 }
 
-Status SeriesView::write_chapter(std::size_t first_source, bool sync) {
-    const auto at = static_cast<std::ptrdiff_t>(first_source);
-    const auto first = series_.sources.begin() + at;
-    std::int64_t record = 0;
-    for (auto source = series_.sources.begin(); source != first; ++source) record += source->num_records;
+Status SeriesView::write_chapter(const Copied& copied, std::size_t first, std::size_t end) {
+    std::int64_t before = 0, num = 0;
+    for (std::size_t s = 0; s < first; ++s) before += series_.sources[s].num_records;
+    std::size_t last = first;
+    while (last < end && !is_full(num, copied.record_bytes)) num += series_.sources[last++].num_records;
+    const auto at = static_cast<std::ptrdiff_t>(first), behind = static_cast<std::ptrdiff_t>(last);
     format::SeriesDescription chapter{
         .shown = series_.shown,
-        .sources = {first, first + chapter_steps},
+        .sources = {series_.sources.begin() + at, series_.sources.begin() + behind},
         .has = {},
-        .numbers = {series_.numbers.begin() + record, series_.numbers.begin() + record + chapter_steps},
-        .times = {series_.times.begin() + record, series_.times.begin() + record + chapter_steps}};
-    for (const std::vector<bool>& has : series_.has)
-        chapter.has.emplace_back(has.begin() + at, has.begin() + at + chapter_steps);
+        .numbers = {series_.numbers.begin() + before, series_.numbers.begin() + before + num},
+        .times = {series_.times.begin() + before, series_.times.begin() + before + num}};
+    for (std::size_t f = 0; f < series_.has.size(); ++f) {
+        const format::FieldDescription& field = series_.shown.fields[f];
+        const bool is_shown = field.is_static || std::ranges::find(copied.fields, f) != copied.fields.end();
+        chapter.has.emplace_back(last - first, false);
+        if (is_shown)
+            std::copy(series_.has[f].begin() + at, series_.has[f].begin() + behind, chapter.has[f].begin());
+        // The chapter that this one replaces: it would show itself.
+        if (field.is_static && !field.global.empty() && is_chapter(chapter.sources.front()))
+            chapter.has[f].front() = false;
+    }
+    chapter.copies.resize(series_.has.size());
+    for (const std::size_t f : copied.fields) chapter.copies[f] = filled(series_.shown.fields[f], num);
+    std::int64_t record = 0;
+    for (std::size_t s = first; s < last; ++s) {
+        if (Status status = copy_records(copied, s, record, chapter); !status.ok()) return status;
+        record += series_.sources[s].num_records;
+    }
     const std::string path = chapter_path(prefix_, chapter.numbers.front(), format_->extension());
-    if (Status status = write_file(chapter, path, sync); !status.ok()) return status;
-    series_.sources.erase(first + 1, first + chapter_steps);
-    series_.sources[static_cast<std::size_t>(at)] = {.file = name_of(path), .num_records = chapter_steps};
+    // Copies are not made anew where a crash of the system has left zeros in them.
+    if (Status status = write_file(chapter, path, true); !status.ok()) return status;
+    series_.sources.erase(series_.sources.begin() + at + 1, series_.sources.begin() + behind);
+    series_.sources[first] = {.file = name_of(path), .num_records = num};
     for (std::size_t f = 0; f < series_.has.size(); ++f) {
         std::vector<bool>& has = series_.has[f];
-        const bool has_any = std::ranges::find(chapter.has[f], true) != chapter.has[f].end();
-        has.erase(has.begin() + at + 1, has.begin() + at + chapter_steps);
-        has[static_cast<std::size_t>(at)] = has_any;
+        has.erase(has.begin() + at + 1, has.begin() + behind);
+        has[first] = std::ranges::find(chapter.has[f], true) != chapter.has[f].end();
+    }
+    return {};
+}
+
+/// A source's records go behind `at` records of the chapter. Those of a step's file that is gone stay the fill value.
+Status SeriesView::copy_records(const Copied& copied, std::size_t source, std::int64_t at,
+                                format::SeriesDescription& chapter) const {
+    std::vector<std::size_t> numbers;
+    std::vector<format::FieldDescription> fields;
+    for (const std::size_t f : copied.fields) {
+        if (!series_.has[f][source]) continue;
+        numbers.push_back(f);
+        fields.push_back(series_.shown.fields[f]);
+    }
+    if (fields.empty()) return {};
+    const format::SeriesSource& from = series_.sources[source];
+    const Result<std::vector<std::vector<std::byte>>> read =
+        format_->read_records(folder_of(prefix_) + "/" + from.file, fields, from.num_records);
+    if (read.status().code() == ErrorCode::not_found && !is_chapter(from)) return {};
+    if (!read.ok()) return read.status();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const std::int64_t record_bytes = fields[i].num_elements() * format::bytes_of(fields[i].type);
+        std::ranges::copy(read.value()[i], chapter.copies[numbers[i]].begin() + at * record_bytes);
     }
     return {};
 }

@@ -113,6 +113,16 @@ Status commit_step(const std::string& path, std::span<const format::Extent> comm
     return status;
 }
 
+Result<std::vector<std::byte>> read_beginning(const std::string& path, std::int64_t num_bytes) {
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
+    if (!file.ok()) return file.status();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(num_bytes));
+    const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
+    if (!read.ok()) return read.status();
+    bytes.resize(static_cast<std::size_t>(read.value()));
+    return bytes;
+}
+
 Status make_longer(const std::string& path, std::int64_t file_bytes) {
     Result<storage::FilePtr> file =
         storage::open_file(path, {.read = true, .write = true, .regular_only = true});

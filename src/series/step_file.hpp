@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 #include "format/format.hpp"
@@ -57,6 +59,8 @@ Status create_step(const std::string& path, const format::Layout& layout,
 /// somebody else has written to it.
 Status commit_step(const std::string& path, std::span<const format::Extent> commit,
                    std::span<const std::byte> before, bool sync);
+/// The first `num_bytes` of a file, or fewer where it is shorter.
+Result<std::vector<std::byte>> read_beginning(const std::string& path, std::int64_t num_bytes);
 /// Makes a file at least so long; what is new is zeros.
 Status make_longer(const std::string& path, std::int64_t file_bytes);
 /// Makes a file that is longer than `file_bytes` so long.

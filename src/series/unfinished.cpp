@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/guard.hpp"
 #include "overview/overview.hpp"
+#include "series/pending_commit.hpp"
 #include "series/receipts.hpp"
 #include "series/series_view.hpp"
 #include "series/stage.hpp"
@@ -19,10 +21,11 @@
 namespace hakobi::series {
 namespace {
 
-/// A step's or a mesh's file under its temporary name.
+/// A step's or a mesh's file under its temporary name, or what makes a step part of a file of several.
 struct LeftFile {
     std::int64_t step = 0;
     bool is_mesh = false;
+    bool is_commit = false;
     std::string_view extension;
     std::string path;        // with the temporary name
     std::string final_path;  // without
@@ -38,11 +41,20 @@ std::vector<LeftFile> left_files(const Series& series) {
         const bool is_mesh = suffix.starts_with(mesh_suffix);
         if (is_mesh) suffix.remove_prefix(mesh_suffix.size());
         if (suffix.starts_with(overview::suffix)) continue;
+        const bool is_commit = suffix.starts_with(commit_suffix);
         std::string final_path = path.substr(0, path.size() - suffix.size());
         if (std::string of_store = storage::joined_folder(final_path); !of_store.empty())
             final_path = std::move(of_store);
-        parts.push_back({name.step, is_mesh, name.extension, path, std::move(final_path)});
+        parts.push_back({name.step, is_mesh, is_commit, name.extension, path, std::move(final_path)});
     }
+    // The file of the first of several is whole when that step is committed.
+    std::set<std::int64_t> of_commits;
+    for (const LeftFile& left : parts) {
+        if (left.is_commit) of_commits.insert(left.step);
+    }
+    std::erase_if(parts, [&](const LeftFile& left) {
+        return !left.is_commit && !left.is_mesh && of_commits.contains(left.step);
+    });
     std::ranges::sort(parts, [](const LeftFile& a, const LeftFile& b) {
         return std::pair(a.step, !a.is_mesh) < std::pair(b.step, !b.is_mesh);
     });
@@ -87,7 +99,11 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         const Result<Receipts> receipts = read_receipts(left.path);
         std::string why = what_lacks(left, receipts);
         if (why.empty() && !left.is_mesh && is_mesh_lost) why = "its mesh is not whole";
-        if (Status taken = check_free(left.final_path); why.empty() && !taken.ok()) why = taken.text();
+        if (Status taken = check_free(left.final_path); !left.is_commit && why.empty() && !taken.ok())
+            why = taken.text();
+        Result<PendingCommit> pending =
+            left.is_commit ? read_pending_commit(left.path) : Result<PendingCommit>(PendingCommit());
+        if (why.empty() && !pending.ok()) why = pending.status().text();
         if (left.is_mesh) is_mesh_lost = !why.empty();
         if (!why.empty()) {
             result.lost.push_back(what_is(left) + " was not stored whole when its run ended: " + why);
@@ -97,6 +113,20 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         if (first && gaps == Gaps::none) {
             result.lost.push_back(what_is(left) + " was stored whole, but not " + what_is(*first) +
                                   " before it");
+            continue;
+        }
+        if (left.is_commit) {
+            const Result<std::string> path = carry_out(pending.value(), folder_of(left.path));
+            if (path.status().code() == ErrorCode::format) {
+                result.lost.push_back(what_is(left) + " was stored whole, but " + path.status().text());
+                if (!first) first = left;
+                continue;
+            }
+            if (!path.ok())
+                return Status(path.status().code(),
+                              prefix + ": completing " + what_is(left) + ": " + path.status().text());
+            storage::discard_file(left.path);
+            result.completed.push_back({left.step, path.value(), left.extension});
             continue;
         }
         const bool is_called_whole = left.path.ends_with(whole_suffix);

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <span>
 
+#include "series/pending_commit.hpp"
 #include "series/receipts.hpp"
 #include "series/step_file.hpp"
 
@@ -162,6 +164,125 @@ TEST_F(UnfinishedTest, AMarkerThatHasNoNameYetIsRemovedWithTheOtherParts) {
     EXPECT_TRUE(remove_parts(series).ok());
     EXPECT_FALSE(fs::exists(part));
     EXPECT_TRUE(fs::exists(like_it));
+}
+
+/// Steps of one file, as a run leaves them that is killed before their commits.
+class PendingCommitTest : public UnfinishedTest {
+  protected:
+    static constexpr std::int64_t step_bytes = 5000;
+
+    Step step(std::int64_t number) {
+        Step step{
+            .run = {1, 2}, .number = number, .path = path_of(0), .part_path = part_path(path_of(0), 0xfeed)};
+        step.step_in_file = number;
+        step.layout.file_bytes = (number + 1) * step_bytes;
+        step.layout.commit = {{number * step_bytes + 1000, bytes("metadata of " + std::to_string(number))},
+                              {0, begins(number)}};
+        return step;
+    }
+    /// With receipts of `stored`, of two writers. Returns where it is.
+    std::string leave_step(std::int64_t number, const std::set<int>& stored) {
+        const Step left = step(number);
+        if (number == 0) std::ofstream(left.part_path) << std::string(step_bytes, '\0');
+        const std::vector<std::byte> before = number == 0 ? std::vector<std::byte>() : begins(number - 1);
+        EXPECT_TRUE(leave_commit(left, before).ok());
+        auto file =
+            storage::open_file(fs::exists(left.part_path) ? left.part_path : left.path, {.write = true});
+        for (const int writer : stored) write_receipt(*file.value(), receipt_of(left), writer, 2);
+        return commit_path(left);
+    }
+    static std::vector<std::byte> bytes(const std::string& text) {
+        const auto all = std::as_bytes(std::span(text));
+        return {all.begin(), all.end()};
+    }
+    static std::vector<std::byte> begins(std::int64_t number) {
+        return bytes("file with step " + std::to_string(number));
+    }
+    /// The file has its name and its steps up to this one.
+    void expect_file_up_to(std::int64_t last) {
+        const std::string file = bytes_of(path_of(0));
+        EXPECT_TRUE(file.starts_with("file with step " + std::to_string(last)));
+        EXPECT_GE(std::ssize(file), (last + 1) * step_bytes);
+        for (std::int64_t number = 0; number <= last; ++number)
+            EXPECT_EQ(file.find("metadata of " + std::to_string(number)),
+                      static_cast<std::size_t>(number * step_bytes + 1000));
+        EXPECT_FALSE(fs::exists(step(0).part_path));
+    }
+};
+
+TEST_F(PendingCommitTest, StoredStepsOfOneFileBecomePartOfItInTheirOrder) {
+    for (const std::int64_t number : {0, 1, 2}) leave_step(number, {1, 0});
+    const Unfinished done = complete(Gaps::none);
+    EXPECT_EQ(done.completed.size(), 3U);
+    EXPECT_TRUE(done.lost.empty());
+    expect_file_up_to(2);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
+TEST_F(PendingCommitTest, StepsBehindOneThatIsNotWholeAreNamed) {
+    leave_step(0, {0, 1});
+    leave_step(1, {1});
+    leave_step(2, {0, 1});
+    for (const Gaps gaps : {Gaps::none, Gaps::left}) {
+        const Unfinished done = complete(gaps);
+        EXPECT_EQ(done.completed.size(), gaps == Gaps::none ? 1U : 0U);
+        ASSERT_EQ(done.lost.size(), 2U);
+        EXPECT_EQ(
+            done.lost[0],
+            "step 1 was not stored whole when its run ended: 1 of its 2 writers had stored their parts");
+        EXPECT_TRUE(done.lost[1].starts_with("step 2 was stored whole, but ")) << done.lost[1];
+        expect_file_up_to(0);
+    }
+}
+
+TEST_F(PendingCommitTest, AFileWithoutItsFirstStepIsNamedOnce) {
+    leave_step(0, {});
+    const Unfinished done = complete();
+    EXPECT_TRUE(done.completed.empty());
+    ASSERT_EQ(done.lost.size(), 1U);
+    EXPECT_TRUE(done.lost[0].starts_with("step 0 was not stored whole")) << done.lost[0];
+    EXPECT_FALSE(fs::exists(path_of(0)));
+}
+
+TEST_F(PendingCommitTest, WhereverARunWasKilledOnTheWayTheRestIsDone) {
+    // Behind the commit and before the name; behind both.
+    leave_step(0, {0, 1});
+    const Step first = step(0);
+    ASSERT_TRUE(commit_step(first.part_path, first.layout.commit, {}, false).ok());
+    EXPECT_EQ(complete().completed.size(), 1U);
+    expect_file_up_to(0);
+    leave_step(1, {0, 1});
+    const Step second = step(1);
+    ASSERT_TRUE(make_longer(path_of(0), second.layout.file_bytes).ok());
+    ASSERT_TRUE(commit_step(path_of(0), second.layout.commit, begins(0), false).ok());
+    EXPECT_EQ(complete().completed.size(), 1U);
+    expect_file_up_to(1);
+    EXPECT_FALSE(fs::exists(commit_path(second)));
+}
+
+TEST_F(PendingCommitTest, ADamagedOneOrOneOfAnotherFileIsNamedAndWritesNothing) {
+    const std::string damaged = leave_step(0, {0, 1});
+    std::fstream file(damaged, std::ios::in | std::ios::out);
+    file.seekp(40);
+    file.put('\xff');
+    file.close();
+    EXPECT_EQ(complete().lost.size(), 1U);
+    fs::remove(damaged);
+    for (const char* const name :
+         {"/other_000000.nc", "/run_000000.hdf", "/run_000000.nc.overview.zip", "/precious"}) {
+        std::ofstream(folder_ + name) << "precious";
+        Step foreign = step(3);
+        foreign.path = foreign.part_path = folder_ + name;
+        const std::string left = commit_path(step(3));
+        ASSERT_TRUE(leave_commit(foreign, {}).ok());
+        if (commit_path(foreign) != left) fs::rename(commit_path(foreign), left);
+        auto other = storage::open_file(folder_ + name, {.write = true});
+        write_receipt(*other.value(), receipt_of(step(3)), 0, 1);
+        const Unfinished done = complete();
+        EXPECT_TRUE(done.completed.empty()) << name;
+        EXPECT_EQ(bytes_of(folder_ + name), "precious");
+        fs::remove(left);
+    }
 }
 
 TEST_F(UnfinishedTest, NothingThatIsThereIsReplaced) {

@@ -22,6 +22,12 @@ struct Outcome {
     Error error{ErrorCode::ok, ""};
     Error close_error{ErrorCode::ok, ""};
     bool has_fired = false;  // on some rank
+    int num_accepted = 0;    // steps whose end_step has returned
+
+    [[nodiscard]] bool is_named(const std::string& file) const {
+        return std::string(error.what()).find(file) != std::string::npos ||
+               std::string(close_error.what()).find(file) != std::string::npos;
+    }
 };
 
 class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::string> {
@@ -44,7 +50,10 @@ class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::s
         std::unique_ptr<Output> out;
         run.error = error_of([&] {
             out = std::make_unique<Output>(Output::create(comm, folder + "/run", options));
-            for (int step = 0; step < num_steps; ++step) write_step(*out, comm, step, fields);
+            for (int step = 0; step < num_steps; ++step) {
+                write_step(*out, comm, step, fields);
+                ++run.num_accepted;
+            }
         });
         run.close_error = error_of([&] {
             if (out) out->close();
@@ -84,6 +93,13 @@ class EveryFault : public RanksTest, public ::testing::WithParamInterface<std::s
                             reference_file(options, step, fields, comm.size()))
                     << name;
                 ++num_whole;
+            }
+            for (int step = 0; step < run.num_accepted; ++step) {
+                const std::string name = "run_00000" + std::to_string(step) + ".nc";
+                EXPECT_TRUE(fs::exists(folder + "/" + name) || fs::exists(folder + "/" + name + ".pieces") ||
+                            run.is_named(name))
+                    << name << " was accepted and is neither there nor named: " << run.error.what() << "; "
+                    << run.close_error.what();
             }
             // A fault that nobody reports has done no harm.
             EXPECT_TRUE(!is_ok || num_whole == static_cast<std::size_t>(num_steps)) << num_whole;

@@ -114,10 +114,17 @@ TEST_F(ViewTest, FieldsComeAndGo) {
 }
 
 TEST_F(ViewTest, ManyStepsAreShownByChapters) {
-    constexpr std::int64_t num_steps = 2 * series::SeriesView::chapter_steps + 3;
+    constexpr auto most_sources = static_cast<std::int64_t>(series::SeriesView::most_sources);
+    constexpr std::int64_t num_steps = most_sources + 8;
     const std::vector<TestField> small = {{"eta", ValueType::float64, {2, 3}, even_blocks}};
-    const std::string chapter = folder + "/run.series.000256.nc";
-    write_run({.method = "root"}, 0, num_steps - 2, small);
+    const std::string chapter = folder + "/run.series.000000.nc";
+    write_run({.method = "root"}, 0, most_sources - 1, small);
+    if (is_rank_0()) {
+        EXPECT_EQ(std::ssize(shown().sources), most_sources);
+        EXPECT_FALSE(fs::exists(chapter));
+    }
+    barrier();
+    write_run({.method = "root", .if_exists = IfExists::resume}, most_sources, num_steps - 2, small);
     // What a crash leaves of a chapter is made anew.
     if (is_rank_0()) fs::resize_file(chapter, fs::file_size(chapter) / 2);
     barrier();
@@ -125,10 +132,10 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
     if (is_rank_0()) {
         const format::SeriesDescription series = shown();
         ASSERT_EQ(std::ssize(series.numbers), num_steps);
-        ASSERT_EQ(series.sources.size(), 5U);
-        EXPECT_EQ(series.sources[1].file, "run.series.000256.nc");
-        EXPECT_EQ(series.sources[1].num_records, series::SeriesView::chapter_steps);
-        EXPECT_EQ(series.sources[4].file, "run_000514.nc");
+        ASSERT_LE(series.sources.size(), 1 + series::SeriesView::steps_between);
+        EXPECT_EQ(series.sources.front().file, "run.series.000000.nc");
+        EXPECT_GE(series.sources.front().num_records, most_sources);
+        EXPECT_EQ(series.sources.back().file, series::step_path("run", num_steps - 1, ".nc"));
         EXPECT_TRUE(format::netcdf4().read_series(chapter).ok());
     }
     barrier();
@@ -141,14 +148,16 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
 
 TEST_F(ViewTest, WhatACrashLeftOfItIsMadeAnew) {
     write_run({.method = "root"}, 0, 0);
-    const std::vector<std::function<void(std::uintmax_t)>> tears = {
-        [&](std::uintmax_t) { fs::resize_file(view(), 0); },
-        [&](std::uintmax_t size) {
-            fs::resize_file(view(), 0);
-            fs::resize_file(view(), size);
-        },
-        [&](std::uintmax_t size) { fs::resize_file(view(), size - 1); },
-        [&](std::uintmax_t size) { fs::resize_file(view(), size / 2); }};
+    std::vector<std::function<void(std::uintmax_t)>> tears;
+    for (const int left : {0, 1, 4, 7, 8, 9, 47, 48, 96, 400, 4095})
+        tears.emplace_back(
+            [this, left](std::uintmax_t) { fs::resize_file(view(), static_cast<std::uintmax_t>(left)); });
+    tears.insert(tears.end(), {[&](std::uintmax_t size) {
+                                   fs::resize_file(view(), 0);
+                                   fs::resize_file(view(), size);
+                               },
+                               [&](std::uintmax_t size) { fs::resize_file(view(), size - 1); },
+                               [&](std::uintmax_t size) { fs::resize_file(view(), size / 2); }});
     std::vector<std::int64_t> steps = {0};
     for (const auto& tear : tears) {
         if (is_rank_0()) tear(fs::file_size(view()));
@@ -175,6 +184,24 @@ TEST_F(ViewTest, WhatOthersHaveCalledSoIsNotReplaced) {
     barrier();
     write_run({}, 0, 0);
     expect_shown({0});
+}
+
+TEST_F(ViewTest, WholeFilesOfOthersAreNotTakenForTornOnes) {
+    // A whole file of HDF5's, and texts that only begin like one.
+    write_run({.method = "root"}, 0, 0);
+    const std::vector<std::function<void()>> others = {
+        [&] { fs::copy_file(folder + "/run_000000.nc", view(), fs::copy_options::overwrite_existing); },
+        [&] { std::ofstream(view()) << "\x89HDX is no signature"; },
+        [&] { std::ofstream(view()) << "CDF\x01"; },
+        [&] { std::ofstream(view()) << std::string(5000, 'x'); }};
+    for (const auto& put : others) {
+        if (is_rank_0()) put();
+        barrier();
+        const Error error = error_of(
+            [&] { (void)Output::create(comm, prefix(), {.method = "root", .if_exists = IfExists::resume}); });
+        EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::exists)) << error.what();
+        barrier();
+    }
 }
 
 TEST_F(ViewTest, WhatAKilledRunLeftOfItIsRemoved) {

@@ -95,6 +95,8 @@ def test_values_that_hdf5_keeps_elsewhere_or_in_another_form(tmp_path: Path) -> 
         file.create_virtual_dataset("virtual", layout)
         file.create_dataset("never", (4, 5), "f8", fillvalue=9.0)
         file.create_dataset("big", data=expected, dtype=">f8")
+        file.create_dataset("half", data=expected, dtype="<f2")
+        file.create_dataset("packed_half", data=expected, dtype=">f2", chunks=(2, 5), compression="gzip")
         # A number of 32 bits of which 24 are used, from bit 4 on.
         narrow = h5py.h5t.STD_I32LE.copy()
         narrow.set_precision(24)
@@ -105,7 +107,7 @@ def test_values_that_hdf5_keeps_elsewhere_or_in_another_form(tmp_path: Path) -> 
         )
         file["twice"] = h5py.ExternalLink("run_000000.nc", "plain")
     os.chdir(tmp_path)
-    names = ("plain", "packed", "outside", "virtual", "never", "big", "narrow", "twice")
+    names = ("plain", "packed", "outside", "virtual", "never", "big", "half", "packed_half", "narrow", "twice")
     found = read(tmp_path, *names)
     assert found["errors"] == {}
     for name in names:

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -244,17 +245,194 @@ def test_times_are_of_their_calendar(tmp_path: Path, calendar: str) -> None:
         assert (int(when.month[-1]), int(when.day[-1])) == day
 
 
-def test_many_steps_are_read_through_chapters(tmp_path: Path) -> None:
-    steps = 600
-    write(tmp_path, "50%b", steps)
-    assert sorted(path.name for path in tmp_path.glob("*.series*")) == [
-        "50%b.series.000000.nc",
-        "50%b.series.000256.nc",
-        "50%b.series.nc",
-    ]
-    with netCDF4.Dataset(tmp_path / "50%b.series.nc") as file:
-        np.testing.assert_array_equal(file["energy"][:], 2.5 * np.arange(steps))
-        np.testing.assert_array_equal(file["eta"][:, 4, 5].filled(np.nan), 1000.0 * np.arange(steps) + NX * 4 + 5)
-        assert file["big"][1, 0, 0] is np.ma.masked
-    with h5py.File(tmp_path / "50%b.series.nc") as file:
-        assert len(file["eta"].virtual_sources()) == 2 + steps - 512
+BOUNDED = """
+import sys
+import numpy as np
+import hakobi
+
+prefix, options = sys.argv[1], eval(sys.argv[2])
+comm = hakobi.Comm.duplicate()
+time = hakobi.Axis("time", "", [], attributes={"bounds": "time_bnds", "long_name": "end of the interval"})
+lat = hakobi.Axis("lat", "degrees_north", np.arange(4.0))
+out = hakobi.Output.create(comm, prefix, axes=[time, lat], time_units="days since 2000-01-01", **options)
+for step in range(3):
+    out.begin_step(step + 1.0)
+    out.put("t", "K", hakobi.split((4,), 1, 0), np.full(4, 280.0 + step), attributes={"cell_methods": "time: mean"})
+    out.put("time_bnds", "", hakobi.Block((2,), (0,), (2,)), np.array([step, step + 1.0]), dims=("nbnd",))
+    out.end_step()
+out.close()
+comm.free()
+"""
+
+
+@pytest.mark.parametrize("options", ["{}", "{'steps_per_file': 2}", "{'format': 'zarr'}", "{'method': 'per-process'}"])
+def test_times_have_bounds(tmp_path: Path, options: str) -> None:
+    for resumed in (options, options.replace("}", ", 'if_exists': 'resume'}").replace("{, ", "{")):
+        done = run_python(BOUNDED, tmp_path, "run", resumed)
+        assert (done.returncode, done.stderr) == (0, "")
+    paths = ["run.zarr"] if "zarr" in options else ["run.series.nc", "run_000000.nc"]
+    for name in paths:
+        with xarray.open_dataset(tmp_path / name, engine="zarr" if name == "run.zarr" else "netcdf4") as data:
+            assert (data.time.attrs | data.time.encoding)["bounds"] == "time_bnds"
+            assert data.time.attrs["long_name"] == "end of the interval"
+            assert data.time_bnds.dims == ("time", "nbnd")
+            assert [str(day)[:10] for day in data.time_bnds.values[0]] == ["2000-01-01", "2000-01-02"]
+    if "zarr" not in options:
+        assert "2000-01-03" in run(tmp_path, "cdo", "-s", "showdate", "-seltimestep,2", "run.series.nc")
+
+
+@pytest.mark.parametrize(
+    "axis", ['"time", "s", []', '"time", "", [1.0]', '"time", "", [], attributes={"calendar": "noleap"}']
+)
+def test_what_time_has_of_itself_is_refused(tmp_path: Path, axis: str) -> None:
+    script = f"import hakobi\nhakobi.Output.create(hakobi.Comm.duplicate(), 'run', axes=[hakobi.Axis({axis})])"
+    done = run_python(script, tmp_path)
+    assert done.returncode != 0
+    assert "axis time: " in done.stderr.splitlines()[-1], done.stderr
+
+
+MANY = """
+import sys
+import numpy as np
+import hakobi
+
+prefix, first, last, ny, options = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), eval(sys.argv[5])
+comm = hakobi.Comm.duplicate()
+block, every = hakobi.Block((ny, 2), (0, 0), (ny, 2)), hakobi.Block((3,), (0,), (3,))
+out = hakobi.Output.create(comm, prefix, **{"method": "root", **options})
+for step in range(first, last):
+    out.begin_step(float(step))
+    out.put("eta", "m", block, np.full((ny, 2), step + 1.0))
+    out.put("sum", "m", hakobi.Block((), (), ()), np.array(-step - 1.0))
+    out.put("depth", "m", every, np.arange(3.0), is_static=True)
+    if step % 3 == 0:
+        out.put("rare", "1", every, np.full(3, step, np.int32), fill_value=-1)
+    out.end_step()
+out.close()
+comm.free()
+"""
+SMALL, LARGE = 1, 5000  # rows of eta: 16 bytes, and 80 KB
+
+READ = """
+import sys
+import numpy as np
+
+way, path, num = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if way.startswith("xarray"):
+    import xarray
+    data = xarray.open_dataset(path, engine=way.split("-")[1], decode_times=False, mask_and_scale=False)
+    values = {name: data[name].values for name in data.variables}
+elif way == "h5py":
+    import h5py
+    file = h5py.File(path)
+    values = {name: file[name][...] for name in file}
+elif way == "records":
+    import h5py
+    file = h5py.File(path)
+    names = [name for name in ("time", "eta", "sum", "rare") if name in file]
+    values = {name: np.stack([file[name][i] for i in range(num)]) for name in names}
+    values["depth"] = file["depth"][...]
+else:
+    import netCDF4
+    file = netCDF4.Dataset(path)
+    file.set_auto_mask(False)
+    values = {name: file[name][...] for name in file.variables}
+steps = np.arange(num)
+assert np.array_equal(values["time"], steps)
+if len(sys.argv) > 4:
+    assert "eta" not in values
+else:
+    assert values["eta"].shape[0] == num
+    assert np.array_equal(values["eta"][:, 0, 0], steps + 1.0)
+assert np.array_equal(values["sum"], -steps - 1.0)
+assert np.array_equal(values["rare"][:, 1], np.where(steps % 3 == 0, steps, -1))
+assert np.array_equal(values["depth"], [0, 1, 2])
+"""
+WAYS = ["xarray-h5netcdf", "xarray-netcdf4", "h5py", "records", "netCDF4"]
+
+
+def write_many(folder: Path, first: int, last: int, rows: int, options: str = "{}") -> str:
+    done = run_python(MANY, folder, "run", str(first), str(last), str(rows), options)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def run_with_few_files(folder: Path, *command: str) -> str:
+    """Under the limit that many programs have on macOS: 256."""
+    return run(folder, "sh", "-c", 'ulimit -n 256 && exec "$@"', "sh", *command)
+
+
+def read_many(folder: Path, num: int, *more: str) -> None:
+    for way in WAYS:
+        run_with_few_files(folder, sys.executable, "-c", READ, way, "run.series.nc", str(num), *more)
+
+
+def test_more_steps_than_files_can_be_open_are_read_right(tmp_path: Path) -> None:
+    num = 600
+    assert write_many(tmp_path, 0, num, SMALL) == ""
+    assert sorted(path.name for path in tmp_path.glob("run.series*")) == ["run.series.000000.nc", "run.series.nc"]
+    read_many(tmp_path, num)
+    text = run_with_few_files(tmp_path, "ncdump", "-v", "sum", "run.series.nc")
+    assert f"-{num - 1}, -{num} ;" in " ".join(text.split())
+    sums = run_with_few_files(tmp_path, "cdo", "-s", "outputf,%g,1", "-selname,sum", "run.series.nc")
+    assert [float(each) for each in sums.split()] == [-step - 1.0 for step in range(num)]
+    run_with_few_files(tmp_path, "nccopy", "run.series.nc", "copied.nc")
+    with netCDF4.Dataset(tmp_path / "copied.nc") as file:
+        np.testing.assert_array_equal(file["eta"][:, 0, 1], np.arange(num) + 1.0)
+
+
+def test_an_old_series_file_shows_its_steps_while_a_chapter_gets_more(tmp_path: Path) -> None:
+    """As where a kill comes between the chapter and the file that shows all."""
+    write_many(tmp_path, 0, 300, SMALL)
+    before = (tmp_path / "run.series.nc").read_bytes()
+    write_many(tmp_path, 300, 450, SMALL, "{'if_exists': 'resume'}")
+    read_many(tmp_path, 450)
+    (tmp_path / "run.series.nc").write_bytes(before)
+    read_many(tmp_path, 300)
+    write_many(tmp_path, 450, 451, SMALL, "{'if_exists': 'resume'}")
+    read_many(tmp_path, 451)
+
+
+def test_steps_that_were_taken_away_do_not_stay_in_copies(tmp_path: Path) -> None:
+    write_many(tmp_path, 0, 300, SMALL)
+    for step in range(150, 300):
+        (tmp_path / f"run_{step:06}.nc").unlink()
+    (tmp_path / "run_000149.nc").unlink()
+    write_many(tmp_path, 149, 250, SMALL, "{'if_exists': 'resume'}")
+    read_many(tmp_path, 250)
+    write_many(tmp_path, 0, 3, SMALL, "{'if_exists': 'replace'}")
+    assert [path.name for path in tmp_path.glob("run.series*")] == ["run.series.nc"]
+    read_many(tmp_path, 3)
+
+
+def test_a_field_in_more_files_than_can_be_open_is_left_out_by_name(tmp_path: Path) -> None:
+    said = write_many(tmp_path, 0, 230, LARGE)
+    assert re.fullmatch(r"hakobi: run\.series\.nc shows eta no longer: .*steps_per_file.*\n", said), said
+    read_many(tmp_path, 230, "without eta")
+    header = run(tmp_path, "ncdump", "-h", "run.series.nc")
+    assert ':hakobi_not_shown = "eta" ;' in header
+    assert "steps_per_file" in header
+    with hakobi.Input.open(tmp_path / "run") as steps:
+        assert steps.read("eta", step=229)[4999, 1] == 230
+    # The next run goes on without it, and does not say it again.
+    assert write_many(tmp_path, 230, 240, LARGE, "{'if_exists': 'resume'}") == ""
+    read_many(tmp_path, 240, "without eta")
+
+
+def test_few_large_steps_are_shown_from_their_files(tmp_path: Path) -> None:
+    write_many(tmp_path, 0, 192, LARGE)
+    read_many(tmp_path, 192)
+    assert (tmp_path / "run.series.nc").stat().st_size < 200_000
+
+
+def test_many_files_of_several_steps_are_shown_whole(tmp_path: Path) -> None:
+    """The last one gets more steps after the file that shows all was made."""
+    write_many(tmp_path, 0, 601, SMALL, "{'steps_per_file': 3}")
+    read_many(tmp_path, 601)
+    write_many(tmp_path, 601, 605, SMALL, "{'steps_per_file': 3, 'if_exists': 'resume'}")
+    read_many(tmp_path, 605)
+
+
+def test_gathering_shows_many_steps(tmp_path: Path) -> None:
+    write_many(tmp_path, 0, 200, SMALL, "{'method': 'per-process'}")
+    read_many(tmp_path, 200)

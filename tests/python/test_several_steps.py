@@ -160,6 +160,57 @@ with hakobi.Output.create(comm, "run", steps_per_file={steps}, asynchronous=Fals
 """
 
 
+STOPPED = """
+import os, signal, sys, time
+import numpy as np
+import hakobi
+
+method, num, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+comm = hakobi.Comm.duplicate()
+out = hakobi.Output.create(comm, "run", method=method, asynchronous=True, steps_per_file="all", if_exists="resume")
+block = hakobi.split((50, 40), comm.size, comm.rank)
+for step in range(num):
+    out.begin_step(float(step))
+    out.put("eta", "m", block, np.full(block.count, step + 1.0))
+    out.end_step()
+print("ended", num, flush=True)
+time.sleep(1)
+os.kill(os.getpid(), getattr(signal, how))
+"""
+
+
+LAST_VALUES = """
+import hakobi
+steps = hakobi.Input.open("run")
+print([float(steps.read("eta", step=step)[49, 39]) for step in steps.steps])
+"""
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("method", ["pipelined", "root"])
+@pytest.mark.parametrize("num", [1, 6])
+def test_hidden_steps_that_are_stored_survive_a_kill(tmp_path: Path, how: str, method: str, num: int) -> None:
+    """They are accepted, stored, and not in the file yet."""
+    for run in (1, 2):
+        done = run_python(STOPPED, tmp_path, method, str(num), how)
+        assert f"ended {num}" in done.stdout, done.stderr
+        if how == "SIGTERM":
+            assert "before step" in done.stderr, done.stderr
+        # The second run has completed those of the first before it began.
+        read = run_python(LAST_VALUES, tmp_path)
+        assert read.stdout.strip() == str([s + 1.0 for s in range(num)] * run), read.stderr
+        assert "completed step" in read.stderr, read.stderr
+        assert expect_shown(tmp_path) == num * run
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.series.nc", "run_000000.nc"]
+
+
+def expect_shown(folder: Path) -> int:
+    with netCDF4.Dataset(folder / "run_000000.nc") as file, netCDF4.Dataset(folder / "run.series.nc") as series:
+        assert np.array_equal(file["eta"][...], series["eta"][...])
+        return len(file["time"])
+
+
 @pytest.mark.programs
 def test_python_says_how_many_steps_a_file_takes(tmp_path: Path) -> None:
     done = run_python(WRITE.format(steps="2"), tmp_path)

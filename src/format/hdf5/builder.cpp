@@ -83,6 +83,7 @@ void describe_time(hid_t dataset, const StepDescription& step) {
     put_text(dataset, "axis", "T");
     put_text(dataset, "units", step.time_units);
     put_text(dataset, "calendar", calendar_of(step.time_units, step.calendar));
+    put_attributes(dataset, step.time_attributes, ValueType::float64);
 }
 
 Builder::Builder(SparseImage& image, hsize_t alignment_bytes, H5F_libver_t newest, Placement* placement)

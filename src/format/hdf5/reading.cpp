@@ -64,9 +64,9 @@ std::string text_of_type(hid_t type) {
     const std::size_t bytes = H5Tget_size(type);
     switch (H5Tget_class(type)) {
         case H5T_FLOAT:
-            return bytes == 8   ? "double"
-                   : bytes == 4 ? "float"
-                                : "float of " + std::to_string(bytes) + " bytes";
+            return bytes == 8                 ? "double"
+                   : bytes == 4 || bytes == 2 ? "float"  // HDF5 reads half precision as that
+                                              : "float of " + std::to_string(bytes) + " bytes";
         case H5T_INTEGER: {
             const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
             switch (bytes) {

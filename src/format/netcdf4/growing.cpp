@@ -41,6 +41,8 @@ std::string netcdf_difference(const StepDescription& next, const FoundStep& foun
         return "it has " + std::to_string(found.fields.size()) + " fields";
     if (found.time_units != next.time_units || found.calendar != calendar_of(next.time_units, next.calendar))
         return "its times have other units";
+    if (!differing(next.time_attributes, found.time_attributes).empty())
+        return "the attributes of its times differ";
     for (const FieldDescription& field : next.fields) {
         const auto at = std::ranges::find_if(
             found.fields, [&](const FoundField& one) { return one.shown.name == field.name; });

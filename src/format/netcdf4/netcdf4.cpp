@@ -166,6 +166,11 @@ class Netcdf4 final : public Format {
     [[nodiscard]] Result<SeriesDescription> read_series(const std::string& path) const override {
         return read_series_netcdf4(path);
     }
+    [[nodiscard]] Result<std::vector<std::vector<std::byte>>> read_records(
+        const std::string& path, std::span<const FieldDescription> fields,
+        std::int64_t num_records) const override {
+        return read_records_netcdf4(path, fields, num_records);
+    }
     [[nodiscard]] bool is_series_or_rest(const std::string& path) const override {
         return is_series_or_rest_netcdf4(path);
     }
@@ -187,7 +192,8 @@ void put_global_attributes(hid_t file, const StepDescription& step) {
     });
     const bool are_axes_classic =
         std::ranges::none_of(step.axes, [](const Axis& axis) { return has_int64(axis.attributes); });
-    if (is_classic && are_axes_classic && !has_int64(step.attributes)) put_int(file, "_nc3_strict", 1);
+    if (is_classic && are_axes_classic && !has_int64(step.attributes) && !has_int64(step.time_attributes))
+        put_int(file, "_nc3_strict", 1);
 }
 
 const Format& netcdf4() {

@@ -120,6 +120,9 @@ class NetcdfReader {
             records_.push_back(name);
             step.time_units = text_attribute(attributes, "units");
             step.calendar = calendar_of(step.time_units, text_attribute(attributes, "calendar"));
+            step.time_attributes = attributes;
+            for (const char* own : {"units", "calendar", "standard_name", "axis"})
+                step.time_attributes.erase(own);
             if (has_steps_) {
                 step.times = read_times(dataset);
                 step.time = step.times[0];

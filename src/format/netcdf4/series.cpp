@@ -3,20 +3,28 @@
 //  1. Dimensions, attributes and names are those of a step's file (netcdf4.cpp); time has all records. Its values, those of
 //  the axes, the numbers of the steps and static scalars are in the file itself.
 //  2. A field that a source has is a virtual data set: each record, or each source's records, is mapped to the data set of the same name in the
-//  source, which HDF5 looks for in this file's folder. Records that no source has are the fill value.
+//  source, which HDF5 looks for in this file's folder. Records that no source has are the fill value. HDF5 also shows it, without
+//  an error, where the reader may open no more files: who describes the series keeps sources few.
 //  3. A static field is mapped as a whole to the last source that has it.
-//  4. The root group's attribute hakobi_series tells such files from what somebody else may have called alike.
+//  4. A field that the series has copies of is an array of all records.
+//  5. The root group's attribute hakobi_series tells such files from what somebody else may have called alike; it is made first, so that
+//  what a crash leaves of the file's beginning has it. Its value is 2 since parts of a series have copies. hakobi_not_shown names what is left out.
 #include "format/netcdf4/series.hpp"
 
 #include <hdf5_hl.h>
 
 #include <hakobi/version.h>
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
 #include <new>
+#include <optional>
+#include <string_view>
 
 #include "format/dimensions.hpp"
 #include "format/hdf5/builder.hpp"
+#include "format/hdf5/chunk_reader.hpp"
 #include "format/hdf5/reading.hpp"
 #include "format/netcdf4/reader.hpp"
 #include "storage/file.hpp"
@@ -25,7 +33,15 @@ namespace hakobi::format {
 namespace {
 
 constexpr const char* mark = "hakobi_series";
-constexpr int version = 1;
+constexpr int version = 2;
+constexpr const char* left_out_names = "hakobi_not_shown";
+constexpr const char* left_out_reason = "hakobi_not_shown_since";
+constexpr const char* left_out_text =
+    "the steps' files have the values, and they are more than a program may have open: read them with "
+    "hakobi.Input or xarray.open_mfdataset; steps_per_file puts several steps into a file";
+constexpr std::string_view between_names = " / ";  // no name of HDF5's has a slash
+/// Where the mark begins at the most.
+constexpr std::int64_t most_beginning = 4096;
 
 using Lengths = std::vector<hsize_t>;
 
@@ -85,7 +101,12 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
                 const Handle to = space_of(lengths, most);
                 check(H5Sselect_hyperslab(to, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
                       "H5Sselect_hyperslab");
+                // Named record by record: the source may have more by the time at which somebody reads it.
                 const Handle from = space_of(count, count);
+                const Lengths all_from(count.size(), 0);
+                check(H5Sselect_hyperslab(from, H5S_SELECT_SET, all_from.data(), nullptr, count.data(),
+                                          nullptr),
+                      "H5Sselect_hyperslab");
                 check(H5Pset_virtual(own, to, name_in_file(series.sources[s].file).c_str(),
                                      field.name.c_str(), from),
                       "H5Pset_virtual");
@@ -95,6 +116,18 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
     }
     return check(H5Dcreate2(file, field.name.c_str(), type, space, H5P_DEFAULT, own, H5P_DEFAULT),
                  "H5Dcreate2");
+}
+
+/// 4.
+hid_t create_copy(Builder& builder, const SeriesDescription& series, std::size_t f) {
+    const FieldDescription& field = series.shown.fields[f];
+    const hid_t type = native_type(field.type);
+    std::vector<std::int64_t> extents = field.global;
+    extents.insert(extents.begin(), std::ssize(series.times));
+    const hid_t dataset =
+        check(builder.create(field.name, type, extents, address_of(field.fill_value)), "H5Dcreate2");
+    check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, series.copies[f].data()), "H5Dwrite");
+    return dataset;
 }
 
 /// A static scalar: no virtual data set is without dimensions.
@@ -119,6 +152,14 @@ hid_t create_scalar(Builder& builder, const SeriesDescription& series, std::size
     return dataset;
 }
 
+hid_t create_field_of_series(Builder& builder, const SeriesDescription& series, std::size_t f,
+                             const Handle& creation, const std::string& folder) {
+    const FieldDescription& field = series.shown.fields[f];
+    if (f < series.copies.size() && !series.copies[f].empty()) return create_copy(builder, series, f);
+    if (field.is_static && field.global.empty()) return create_scalar(builder, series, f, folder);
+    return create_virtual(builder.file(), series, f, creation);
+}
+
 bool has_name(const SeriesDescription& series, const Dimensions& dimensions, std::string_view name) {
     return std::ranges::any_of(series.shown.fields,
                                [&](const FieldDescription& field) { return field.name == name; }) ||
@@ -129,12 +170,17 @@ Layout build(const SeriesDescription& series, const Dimensions& dimensions, cons
     SparseImage image;
     {
         Builder builder(image, 1, H5F_LIBVER_V110);
+        put_int(builder.file(), mark, version);
         put_text(builder.file(), "Conventions", "CF-1.10");
         put_text(builder.file(), "title", series.shown.title);
+        std::string left_out;
+        for (const std::string& name : series.left_out)
+            left_out.append(left_out.empty() ? "" : between_names).append(name);
+        put_text(builder.file(), left_out_names, left_out);
+        if (!left_out.empty()) put_text(builder.file(), left_out_reason, left_out_text);
         if (!series.shown.attributes.contains("source"))
             put_text(builder.file(), "source", "hakobi " HAKOBI_VERSION);
         put_attributes(builder.file(), series.shown.attributes, std::nullopt);
-        put_int(builder.file(), mark, version);
         const auto num_records = static_cast<hsize_t>(series.times.size());
         std::vector<hid_t> scales = {
             check(builder.create_record("time", H5T_NATIVE_DOUBLE, num_records), "H5Dcreate2")};
@@ -154,11 +200,10 @@ Layout build(const SeriesDescription& series, const Dimensions& dimensions, cons
         }
         const Handle creation = builder.copy_of_creation();
         for (std::size_t f = 0; f < series.shown.fields.size(); ++f) {
-            if (std::ranges::find(series.has[f], true) == series.has[f].end()) continue;
             const FieldDescription& field = series.shown.fields[f];
-            const hid_t dataset = field.is_static && field.global.empty()
-                                      ? create_scalar(builder, series, f, folder)
-                                      : create_virtual(builder.file(), series, f, creation);
+            if (std::ranges::find(series.has[f], true) == series.has[f].end()) continue;
+            if (std::ranges::find(series.left_out, field.name) != series.left_out.end()) continue;
+            const hid_t dataset = create_field_of_series(builder, series, f, creation, folder);
             describe_field(dataset, field);
             unsigned dimension = 0;
             if (!field.is_static)
@@ -199,6 +244,28 @@ std::map<std::int64_t, SeriesSource> sources_of(hid_t file, const std::string& n
     return found;
 }
 
+std::vector<std::string> names_between(std::string_view text) {
+    std::vector<std::string> names;
+    while (!text.empty()) {
+        const std::size_t end = text.find(between_names);
+        names.emplace_back(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + between_names.size());
+    }
+    return names;
+}
+
+/// Whether it is the beginning of an HDF5 file, and how long that was, by its superblock (of version 2 or 3), is more than is there.
+bool is_torn(std::span<const std::byte> start, std::int64_t size_bytes) {
+    constexpr std::array<unsigned char, 8> signature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    constexpr std::size_t superblock_bytes = 48, end_at = 28;
+    const std::size_t known = std::min(start.size(), signature.size());
+    if (std::memcmp(start.data(), signature.data(), known) != 0) return false;
+    if (start.size() < superblock_bytes) return true;
+    std::uint64_t end = 0;
+    std::memcpy(&end, start.data() + end_at, sizeof end);
+    return end > static_cast<std::uint64_t>(size_bytes);
+}
+
 std::string take_text(Attributes& attributes, const char* name) {
     const auto at = attributes.find(name);
     if (at == attributes.end() || !std::holds_alternative<std::string>(at->second)) return {};
@@ -216,8 +283,10 @@ StepDescription described(const FoundStep& found) {
                          .axes = found.axes,
                          .fields = {},
                          .attributes = found.attributes,
-                         .calendar = found.calendar};
-    for (const char* ours : {"title", "Conventions", mark}) step.attributes.erase(ours);
+                         .calendar = found.calendar,
+                         .time_attributes = found.time_attributes};
+    for (const char* ours : {"title", "Conventions", mark, left_out_names, left_out_reason})
+        step.attributes.erase(ours);
     for (const FoundField& from : found.fields) {
         if (!from.type || !from.link.empty()) continue;
         FieldDescription field{.name = from.shown.name,
@@ -258,8 +327,12 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
     const Status none(ErrorCode::format, path + " is no file that shows a series");
     Result<FoundStep> found = read_netcdf4(path, Records::all);
     if (!found.ok()) return found.status();
-    if (!found.value().attributes.contains(mark)) return none;
+    const auto marked = found.value().attributes.find(mark);
+    if (marked == found.value().attributes.end()) return none;
+    if (marked->second != Attribute(std::vector<std::int64_t>{version}))
+        return Status(ErrorCode::unsupported, path + " shows a series in another version's way");
     SeriesDescription series;
+    series.left_out = names_between(text_attribute(found.value().attributes, left_out_names));
     series.shown = described(found.value());
     const auto numbers = std::ranges::find(series.shown.fields, step_number_name, &FieldDescription::name);
     if (numbers == series.shown.fields.end()) return none;
@@ -314,10 +387,40 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
     return series;
 }
 
+Result<std::vector<std::vector<std::byte>>> read_records_netcdf4(const std::string& path,
+                                                                 std::span<const FieldDescription> fields,
+                                                                 std::int64_t num_records) {
+    if (Status status = check_kind(path); !status.ok()) return status;
+    std::vector<std::vector<std::byte>> values;
+    std::optional<Status> by_chunks;
+    Status status = with_file(path, netcdf4_kind, [&](hid_t file) {
+        for (const FieldDescription& field : fields) {
+            const Handle dataset = open_dataset(file, field.name);
+            const Lengths count = lengths_of(field, num_records);
+            const Lengths start(count.size(), 0);
+            const Handle from(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
+            if (H5Sget_simple_extent_ndims(from) != static_cast<int>(count.size()))
+                throw Hdf5Failure("field " + field.name + " has other dimensions");
+            std::vector<std::byte>& read = values.emplace_back(
+                static_cast<std::size_t>(num_records * field.num_elements() * bytes_of(field.type)));
+            by_chunks = read_chunks(dataset, path_of(dataset), native_type(field.type), start, count, read);
+            if (by_chunks && !by_chunks->ok()) return;
+            if (by_chunks) continue;
+            check(H5Sselect_hyperslab(from, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+                  "H5Sselect_hyperslab");
+            const Handle to = space_of(count, count);
+            check(H5Dread(dataset, native_type(field.type), to, from, H5P_DEFAULT, read.data()), "H5Dread");
+        }
+    });
+    if (!status.ok()) return status;
+    if (by_chunks && !by_chunks->ok()) return *by_chunks;
+    return values;
+}
+
 bool is_series_or_rest_netcdf4(const std::string& path) {
-    if (read_series_netcdf4(path).ok()) return true;
-    if (read_netcdf4(path, Records::all).ok()) return false;
-    // Torn or damaged. A crash leaves nothing, zeros, or a part, whose beginning has our mark.
+    const Result<FoundStep> whole = read_netcdf4(path, Records::all);
+    if (whole.ok()) return whole.value().attributes.contains(mark);
+    // Torn or damaged. A crash leaves nothing, zeros, or a part: too little to have anything, or a beginning that has our mark.
     Result<storage::FilePtr> file = storage::open_file(path, {});
     if (!file.ok()) return false;
     std::vector<std::byte> start(std::size_t{1} << 20);
@@ -327,6 +430,7 @@ bool is_series_or_rest_netcdf4(const std::string& path) {
     const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
     const bool is_whole_start = size.value() == read.value();
     return (is_whole_start && text.find_first_not_of('\0') == std::string_view::npos) ||
+           (size.value() < most_beginning && is_torn(start, size.value())) ||
            text.find(mark) != std::string_view::npos;
 }
 

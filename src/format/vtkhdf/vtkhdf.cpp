@@ -74,7 +74,8 @@ class Vtkhdf final : public Format {
     [[nodiscard]] std::string_view extension() const override { return ".hdf"; }
     [[nodiscard]] bool holds_meshes() const override { return true; }
     [[nodiscard]] Status check(const StepDescription& step) const override {
-        if (!step.axes.empty()) return {ErrorCode::unsupported, "files of the format vtkhdf have no axes"};
+        if (!step.axes.empty() || !step.time_attributes.empty())
+            return {ErrorCode::unsupported, "files of the format vtkhdf have no axes"};
         for (const FieldDescription& field : step.fields) {
             if (field.place == Place::grid && !field.global.empty()) {
                 return {ErrorCode::unsupported,

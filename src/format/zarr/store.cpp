@@ -138,7 +138,10 @@ Json attributes_of_group(const StepDescription& step) {
 }
 
 Attributes attributes_of_time(const StepDescription& step) {
-    Attributes attributes{{"standard_name", "time"}, {"axis", "T"}, {"units", step.time_units}};
+    Attributes attributes = step.time_attributes;
+    attributes["standard_name"] = "time";
+    attributes["axis"] = "T";
+    attributes["units"] = step.time_units;
     if (const std::string calendar = calendar_of(step.time_units, step.calendar); !calendar.empty())
         attributes["calendar"] = calendar;
     return attributes;

@@ -67,8 +67,6 @@ class Zarr final : public Format {
 
     [[nodiscard]] Status check(const StepDescription& step) const override {
         for (const Axis& axis : step.axes) {
-            if (axis.name == "time")
-                return {ErrorCode::invalid_argument, "axis time: format zarr has an array of that name"};
             if (Status status = check_texts("axis " + axis.name, axis.attributes); !status.ok())
                 return status;
         }
@@ -78,6 +76,7 @@ class Zarr final : public Format {
                 !status.ok())
                 return status;
         }
+        if (Status status = check_texts("axis time", step.time_attributes); !status.ok()) return status;
         return check_texts("the output", step.attributes);
     }
     [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,

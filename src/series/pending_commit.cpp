@@ -1,0 +1,144 @@
+#include "series/pending_commit.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "base/checksum.hpp"
+#include "series/series.hpp"
+#include "series/step_file.hpp"
+#include "storage/file.hpp"
+
+namespace hakobi::series {
+namespace {
+
+constexpr std::uint64_t commit_magic = 0x316d6d6f636b6168;  // "hakcomm1"
+/// Where its receipts begin: more than a step's metadata take. Between these and there the file has no storage.
+constexpr std::int64_t receipts_at = std::int64_t{256} << 20;
+
+struct CommitHeader {
+    std::uint64_t magic = 0;
+    std::int64_t bytes = 0;   // behind it
+    std::uint64_t check = 0;  // of them
+};
+constexpr std::int64_t header_bytes = sizeof(CommitHeader);
+
+Status no_commit(const std::string& path) {
+    return {ErrorCode::format, path + ": it is damaged"};
+}
+
+}  // namespace
+
+std::string commit_path(const Step& step) {
+    const StepName file = parse_step_name(step.path);
+    return part_path(step_path(file.prefix, step.number, file.extension).append(commit_suffix),
+                     token(step.run, step.number));
+}
+
+bool has_pending_commit(const Step& step) {
+    return step.step_in_file >= 0 && !storage::system_path(step.path).empty();
+}
+
+ReceiptOf receipt_of_commit(const Step& step) {
+    if (!has_pending_commit(step)) return {};
+    return {.token = token(step.run, step.number), .file_bytes = receipts_at, .path = commit_path(step)};
+}
+
+Status leave_commit(const Step& step, std::span<const std::byte> before) {
+    const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+    ByteWriter writer;
+    writer.put_text(name_of(step.path));
+    writer.put_text(name_of(step.part_path));
+    writer.put(step.layout.file_bytes);
+    writer.put_all(std::vector<std::byte>(before.begin(), before.end()));
+    writer.put(std::ssize(step.layout.commit));
+    for (const format::Extent& extent : step.layout.commit) {
+        writer.put(extent.offset_bytes);
+        writer.put_all(extent.bytes);
+    }
+    const std::vector<std::byte> content = writer.take();
+    const CommitHeader header{
+        .magic = commit_magic, .bytes = std::ssize(content), .check = checksum_of(content)};
+    const std::string path = commit_path(step);
+    if (header.bytes > receipts_at - header_bytes)
+        return {ErrorCode::unsupported, path + ": the step's metadata are larger than 256 MiB"};
+    Result<storage::FilePtr> file = storage::open_file(
+        path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
+    if (!file.ok()) return file.status();
+    Discarding discarding(path);
+    Status status = file.value()->write_at(content, header_bytes);
+    if (status.ok()) status = file.value()->write_at(std::as_bytes(std::span(&header, 1)), 0);
+    status.keep_first(file.value()->close());
+    if (status.ok()) discarding.keep();
+    return status;
+}
+
+Result<PendingCommit> read_pending_commit(const std::string& path) {
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
+    if (!file.ok()) return file.status();
+    CommitHeader header;
+    const Result<std::int64_t> size = file.value()->size_bytes();
+    const Result<std::int64_t> read = file.value()->read_at(std::as_writable_bytes(std::span(&header, 1)), 0);
+    if (!size.ok() || !read.ok()) return size.ok() ? read.status() : size.status();
+    if (read.value() != header_bytes || header.magic != commit_magic || header.bytes < 0 ||
+        header.bytes > std::min(size.value(), receipts_at) - header_bytes)
+        return no_commit(path);
+    std::vector<std::byte> content(static_cast<std::size_t>(header.bytes));
+    const Result<std::int64_t> rest = file.value()->read_at(content, header_bytes);
+    if (!rest.ok()) return rest.status();
+    if (rest.value() != header.bytes || checksum_of(content) != header.check) return no_commit(path);
+    ByteReader reader(content);
+    PendingCommit pending;
+    pending.name = reader.get_text();
+    pending.part_name = reader.get_text();
+    pending.file_bytes = reader.get<std::int64_t>();
+    pending.before = reader.get_all<std::byte>();
+    constexpr std::size_t least_extent_bytes = 2 * sizeof(std::int64_t);
+    pending.commit.resize(static_cast<std::size_t>(reader.get_count(least_extent_bytes)));
+    bool is_inside = true;
+    for (format::Extent& extent : pending.commit) {
+        extent.offset_bytes = reader.get<std::int64_t>();
+        extent.bytes = reader.get_all<std::byte>();
+        is_inside = is_inside && extent.offset_bytes >= 0 &&
+                    extent.offset_bytes <= pending.file_bytes - std::ssize(extent.bytes);
+    }
+    // Nothing but a step's file of the same prefix is ever written to.
+    const std::string folder = folder_of(path) + "/";
+    const StepName own = parse_step_name(path), taking = parse_step_name(folder + pending.name),
+                   unnamed = parse_step_name(folder + pending.part_name);
+    const auto is_of_prefix = [&](const StepName& name, const std::string& given) {
+        return given.find('/') == std::string::npos && name.step >= 0 && name.extension == own.extension &&
+               name.prefix.substr(name.prefix.rfind('/') + 1) == own.prefix.substr(own.prefix.rfind('/') + 1);
+    };
+    if (!reader.ok() || !reader.at_end() || pending.commit.empty() || !is_inside ||
+        pending.before.size() > pending.commit.back().bytes.size() || !is_of_prefix(taking, pending.name) ||
+        !taking.suffix.empty() || !is_of_prefix(unnamed, pending.part_name) ||
+        (!unnamed.suffix.empty() && !token_in(unnamed.suffix)))
+        return no_commit(path);
+    return pending;
+}
+
+Result<std::string> carry_out(const PendingCommit& pending, const std::string& folder) {
+    const std::string path = folder + "/" + pending.name, part = folder + "/" + pending.part_name;
+    struct stat info {};
+    const bool has_name = part == path || ::lstat(storage::system_path(part).c_str(), &info) != 0;
+    const std::string& file = has_name ? path : part;
+    const std::vector<std::byte>& after = pending.commit.back().bytes;
+    Result<std::vector<std::byte>> begins = read_beginning(file, std::ssize(after));
+    if (!begins.ok()) return begins.status();
+    if (!std::ranges::equal(begins.value(), after)) {
+        begins.value().resize(std::min(begins.value().size(), pending.before.size()));
+        if (begins.value() != pending.before || (pending.before.empty() && has_name))
+            return Status(ErrorCode::format, file + " has not the step before it");
+        Status status = make_longer(file, pending.file_bytes);
+        if (status.ok()) status = commit_step(file, pending.commit, pending.before, false);
+        if (!status.ok()) return status;
+    }
+    if (!has_name) {
+        if (Status status = finish_file(part, path, false); !status.ok()) return status;
+    }
+    return path;
+}
+
+}  // namespace hakobi::series

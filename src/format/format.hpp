@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
+#include "format/found_step.hpp"
 #include "format/growing_file.hpp"
 #include "format/layout.hpp"
 #include "format/series.hpp"
@@ -13,9 +14,6 @@
 #include "storage/paced_copy.hpp"
 
 namespace hakobi::format {
-
-struct FoundField;
-struct FoundStep;
 
 /// How a step becomes part of a store.
 struct Adding {

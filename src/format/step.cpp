@@ -174,9 +174,8 @@ Status check_description(const StepDescription& step, const Rules& rules) {
     if (Status status = check_calendar(step.calendar, step.time_units); !status.ok()) return status;
     if (Status status = check_time_units("time_units", step.time_units, step.calendar); !status.ok())
         return status;
-    if (Status status =
-            check_attributes("axis time", step.time_attributes, attributes_of_time, ValueType::float64,
-                             rules.most_attribute_bytes);
+    if (Status status = check_attributes("axis time", step.time_attributes, attributes_of_time,
+                                         ValueType::float64, rules.most_attribute_bytes);
         !status.ok())
         return status;
     constexpr std::array<std::string_view, 2> globals = {"Conventions", "title"};

@@ -27,7 +27,8 @@ constexpr Layouts posix_layouts = {posix_layout_facts, make_laid_out_posix};
 constexpr std::array backends = {
     Backend{posix_schemes, open_posix, commit_posix,
             [](const std::string& path) { return remove_posix(path); },
-            [](const std::string& folder) { return list_posix(folder); }, true, true, false, &posix_layouts, "a path"},
+            [](const std::string& folder) { return list_posix(folder); }, true, true, false, &posix_layouts,
+            "a path"},
     Backend{null_schemes, open_null, commit_null, remove_null, list_null},
     Backend{memory_schemes, open_memory, commit_memory, remove_memory, list_memory},
     Backend{rados_schemes, open_rados, commit_rados, remove_rados, list_rados, false, true, false, nullptr,

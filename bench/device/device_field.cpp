@@ -5,7 +5,7 @@
 namespace hakobi::bench {
 namespace {
 
-constexpr std::int64_t value_bytes = sizeof(double);
+constexpr std::int64_t field_value_bytes = sizeof(double);
 
 }  // namespace
 
@@ -27,11 +27,11 @@ Runs packed(const Runs& part, std::int64_t offset) {
 
 device::Copy copy_of(double* to, const Runs& into, const double* from, const Runs& out) {
     const auto bytes = [](const std::array<std::int64_t, 2>& values) {
-        return std::array{values[0] * value_bytes, values[1] * value_bytes};
+        return std::array{values[0] * field_value_bytes, values[1] * field_value_bytes};
     };
     return {.to = reinterpret_cast<std::byte*>(to + into.offset),
             .from = reinterpret_cast<const std::byte*>(from + out.offset),
-            .length_bytes = out.length * value_bytes,
+            .length_bytes = out.length * field_value_bytes,
             .num = out.num,
             .to_strides_bytes = bytes(into.strides),
             .from_strides_bytes = bytes(out.strides)};
@@ -57,7 +57,7 @@ std::int64_t OnDevice::count_wrong(int round) {
 }
 
 std::int64_t OnDevice::bytes() const {
-    return case_.num_values() * value_bytes;
+    return case_.num_values() * field_value_bytes;
 }
 
 }  // namespace hakobi::bench

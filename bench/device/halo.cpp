@@ -16,7 +16,7 @@ namespace hakobi::bench {
 namespace {
 
 using mpi::check;
-constexpr std::int64_t value_bytes = sizeof(double);
+constexpr std::int64_t halo_value_bytes = sizeof(double);
 
 /// Dimension after dimension by single copies, or all directions as one prepared list: what this device does faster, since
 /// a floor is the least.
@@ -68,7 +68,7 @@ class Ours final : public OnDevice {
     Ours(DeviceSite& site, const HaloCase& made, const std::string& path, bool has_stream)
         : OnDevice(site, made), has_stream_(has_stream) {
         const HaloGrid grid = made.grid();
-        HaloField field = HaloField::dense(values(), grid, value_bytes);
+        HaloField field = HaloField::dense(values(), grid, halo_value_bytes);
         field.memory = Memory::device;
         halo_ = std::make_unique<Halo>(
             Halo::plan(site.comm, grid, std::span(&field, 1), {.corners = made.corners, .path = path}));
@@ -117,7 +117,7 @@ class Arrays final : public OnDevice {
         for (std::int64_t p = 0; p < part.num[0]; ++p) {
             for (std::int64_t r = 0; r < part.num[1]; ++r) {
                 array.append(values() + part.offset + p * part.strides[0] + r * part.strides[1],
-                             part.length * value_bytes, Memory::device);
+                             part.length * halo_value_bytes, Memory::device);
             }
         }
     }
@@ -208,7 +208,7 @@ DeviceCase halo_case_on_device(DeviceSite& site, const HaloCase& made, std::span
     halo.facts["ghost"] = made.ghost;
     std::int64_t bytes = 0;
     for (const Direction& direction : directions_of(made, site.comm.rank()))
-        if (direction.from >= 0) bytes += direction.ghost.num_values() * value_bytes;
+        if (direction.from >= 0) bytes += direction.ghost.num_values() * halo_value_bytes;
     check(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, site.comm.state().internal),
           "MPI_Allreduce");
     const bool is_aware = mpi::takes_memory_of(site.device), can_compile = has_kernels(site);

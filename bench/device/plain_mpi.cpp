@@ -9,7 +9,7 @@ namespace hakobi::bench {
 namespace {
 
 using mpi::check;
-constexpr std::int64_t value_bytes = sizeof(double);
+constexpr std::int64_t sent_value_bytes = sizeof(double);
 
 /// One message a neighbour, its parts in the order of directions: between two ranks both have the same.
 struct Message {
@@ -28,7 +28,7 @@ class Messages {
 
     [[nodiscard]] const std::vector<Message>& all() const { return all_; }
     [[nodiscard]] std::int64_t bytes() const {
-        return all_.empty() ? 0 : (all_.back().offset + all_.back().num_values) * value_bytes;
+        return all_.empty() ? 0 : (all_.back().offset + all_.back().num_values) * sent_value_bytes;
     }
     [[nodiscard]] double* host() const { return host_.as<double>(); }
     [[nodiscard]] double* device() const { return reinterpret_cast<double*>(device_.data()); }
@@ -63,7 +63,7 @@ class Messages {
         }
         return messages;
     }
-    [[nodiscard]] std::int64_t buffer_bytes() const { return std::max(bytes(), value_bytes); }
+    [[nodiscard]] std::int64_t buffer_bytes() const { return std::max(bytes(), sent_value_bytes); }
 
     std::vector<Message> all_;
     LockedArray host_;

@@ -14,7 +14,7 @@ namespace hakobi::bench {
 namespace {
 
 constexpr std::int64_t value_bytes = sizeof(double);
-constexpr double untouched = -1;
+constexpr double not_put = -1;
 
 /// Where a step's values come from, or go to.
 enum class Place { host, device, by_hand };
@@ -70,12 +70,12 @@ struct PutMemory {
 
     /// Own values say where in the global field they are, ghosts that they are none. The host's array has them.
     void fill(int round) {
-        std::ranges::fill(host, untouched);
+        std::ranges::fill(host, not_put);
         each_own([&](double& value, std::int64_t global) { value = value_at(global, round); });
     }
     [[nodiscard]] std::int64_t count_wrong(int round) {
         std::int64_t num_wrong = 0, num_ghosts = 0;
-        for (const double value : host) num_ghosts += value == untouched;
+        for (const double value : host) num_ghosts += value == not_put;
         each_own([&](double value, std::int64_t global) { num_wrong += value != value_at(global, round); });
         return num_wrong + std::abs(num_ghosts - (num_values() - block.num_elements()));
     }
@@ -170,7 +170,7 @@ class PutStep final : public DeviceEntrant {
         output_.reset();
     }
     std::int64_t count_wrong(int round) override {
-        std::ranges::fill(memory_->host, untouched);
+        std::ranges::fill(memory_->host, not_put);
         Input input = Input::open(memory_->site.comm, prefix_);
         read_step(input, *memory_, Place::host);
         input.close();
@@ -198,7 +198,7 @@ class ReadStep final : public DeviceEntrant {
         Output output = make_output(*memory_, prefix_, false);
         put_step(output, *memory_, Place::host, 0);
         output.close();
-        std::ranges::fill(memory_->host, untouched);
+        std::ranges::fill(memory_->host, not_put);
         std::ranges::copy(memory_->host, memory_->data(Place::by_hand));
         memory_->to_device(memory_->host.data());
     }
@@ -256,7 +256,7 @@ class Run final : public DeviceEntrant {
     void finish() override { output_.reset(); }
     std::int64_t count_wrong(int round) override {
         if (!place_) return 0;
-        std::ranges::fill(memory_->host, untouched);
+        std::ranges::fill(memory_->host, not_put);
         Input input = Input::open(memory_->site.comm, prefix_);
         read_step(input, *memory_, Place::host);
         const bool has_all = std::ssize(input.steps()) == run_.num_steps;

@@ -31,10 +31,13 @@ target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
 # Files are named from here on: objects say nothing of the folder that they were made in, and ccache finds those of another clone.
 target_compile_options(hakobi_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 
-# The library that tests test is built as users build it; their own code need not be fast, but soon compiled.
-set(HAKOBI_TEST_OPTIONS "")
+# The library that tests test is built as users build it. Their own code need not be fast, but soon compiled; what runs on several
+# ranks compares every byte of many files, and is optimised a little.
+set(HAKOBI_PLAIN_TEST_OPTIONS "")
+set(HAKOBI_MPI_TEST_OPTIONS "")
 if(NOT HAKOBI_SANITIZE)
-    set(HAKOBI_TEST_OPTIONS -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+    set(HAKOBI_PLAIN_TEST_OPTIONS -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+    set(HAKOBI_MPI_TEST_OPTIONS -O1 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
 # hakobi_command_lines(options.cpp …): sources that read a command line by CLI11, which need not be fast, but soon compiled.
@@ -54,17 +57,18 @@ if(HAKOBI_TESTS)
     find_package(GTest REQUIRED)
     # main of the tests that run under MPI's launcher, and of the others: compiled once, and so are the headers that all tests have.
     foreach(kind IN ITEMS plain mpi)
+        string(TOUPPER ${kind} KIND)
         add_library(hakobi_${kind}_main OBJECT ${PROJECT_SOURCE_DIR}/tests/${kind}_main.cpp)
         target_include_directories(hakobi_${kind}_main PRIVATE ${PROJECT_SOURCE_DIR}/include)
         target_link_libraries(hakobi_${kind}_main PRIVATE hakobi_flags GTest::gtest)
+        if(HAKOBI_UNITY)
+            # Compiled as the tests are, which are programs.
+            set_target_properties(hakobi_${kind}_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+            target_compile_options(hakobi_${kind}_main PRIVATE -fPIE ${HAKOBI_${KIND}_TEST_OPTIONS})
+            target_precompile_headers(hakobi_${kind}_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/precompiled.hpp)
+        endif()
     endforeach()
     target_link_libraries(hakobi_mpi_main PRIVATE MPI::MPI_C)
-    if(HAKOBI_UNITY)
-        # Compiled as the tests are, which are programs.
-        set_target_properties(hakobi_plain_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-        target_compile_options(hakobi_plain_main PRIVATE -fPIE ${HAKOBI_TEST_OPTIONS})
-        target_precompile_headers(hakobi_plain_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/precompiled.hpp)
-    endif()
 endif()
 
 # The launcher line for n ranks: oversubscribed, and yielding while it polls where the library can.
@@ -125,9 +129,10 @@ function(hakobi_test name)
         target_link_libraries(${program} PRIVATE hakobi_internal hakobi_flags hakobi_${kind}_main GTest::gtest)
         target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
         set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD OFF)
-        target_compile_options(${program} PRIVATE ${HAKOBI_TEST_OPTIONS})
+        string(TOUPPER ${kind} KIND)
+        target_compile_options(${program} PRIVATE ${HAKOBI_${KIND}_TEST_OPTIONS})
         if(HAKOBI_UNITY)
-            target_precompile_headers(${program} REUSE_FROM hakobi_plain_main)
+            target_precompile_headers(${program} REUSE_FROM hakobi_${kind}_main)
         endif()
     endif()
     target_sources(${program} PRIVATE ${arg_SOURCES})

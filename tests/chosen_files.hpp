@@ -15,8 +15,8 @@ inline std::string_view name_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// Narrows GoogleTest's filter to the files that `argv` names, unless it has been given one. False with a line on stderr where a file has no
-/// test, or a suite's name stands in two files. Call it after InitGoogleTest.
+/// Narrows GoogleTest's filter to the files that `argv` names, unless it has been given one. False with a line on stderr where one has no
+/// test, or shares a suite with another file. Call it after InitGoogleTest.
 inline bool choose_files(int argc, char** argv) {
     constexpr std::string_view option = "--files=";
     std::string_view files;
@@ -31,24 +31,28 @@ inline bool choose_files(int argc, char** argv) {
         wanted.push_back(files.substr(begin, end - begin));
         begin = end + 1;
     }
+    const auto is_in = [](const std::vector<std::string_view>& names, std::string_view name) {
+        return std::ranges::find(names, name) != names.end();
+    };
     std::string filter;
     const auto& all = *::testing::UnitTest::GetInstance();
     for (int i = 0; i < all.total_test_suite_count(); ++i) {
         const auto& suite = *all.GetTestSuite(i);
-        const std::string_view file = name_of(suite.GetTestInfo(0)->file());
-        for (int j = 1; j < suite.total_test_count(); ++j) {
-            const std::string_view other = name_of(suite.GetTestInfo(j)->file());
-            if (other == file) continue;
-            std::fprintf(stderr, "the suite %s stands in %s and in %s\n", suite.name(),
-                         std::string(file).c_str(), std::string(other).c_str());
+        bool is_wanted = false, is_other = false;
+        for (int j = 0; j < suite.total_test_count(); ++j) {
+            const std::string_view file = name_of(suite.GetTestInfo(j)->file());
+            (is_in(wanted, file) ? is_wanted : is_other) = true;
+            if (is_in(wanted, file) && !is_in(found, file)) found.push_back(file);
+        }
+        if (is_wanted && is_other) {
+            std::fprintf(stderr, "the suite %s has tests of other files than %s\n", suite.name(),
+                         files.data());
             return false;
         }
-        if (std::ranges::find(wanted, file) == wanted.end()) continue;
-        if (std::ranges::find(found, file) == found.end()) found.push_back(file);
-        filter += (filter.empty() ? "" : ":") + std::string(suite.name()) + ".*";
+        if (is_wanted) filter += (filter.empty() ? "" : ":") + std::string(suite.name()) + ".*";
     }
     if (found.size() != wanted.size()) {
-        std::fprintf(stderr, "a file of %s%s has no test\n", option.data(), std::string(files).c_str());
+        std::fprintf(stderr, "a file of %s has no test\n", files.data());
         return false;
     }
     if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, filter);

@@ -31,7 +31,9 @@ Results compute(const Comm& comm, const Extents& global, const RankGrid& grid, s
     return results;
 }
 
-TEST_F(World, OnAGpuResultsHaveTheBitsThatTheyHaveWithout) {
+class WorldOnAGpu : public World {};
+
+TEST_F(WorldOnAGpu, OnAGpuResultsHaveTheBitsThatTheyHaveWithout) {
     const Extents global{4, 6, 4, 4};
     for (const RankGrid& grid : grids_of(global, comm.size())) {
         SCOPED_TRACE(to_string(grid));

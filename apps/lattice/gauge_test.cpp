@@ -59,7 +59,9 @@ TEST(Geometry, RefusesWhatCannotBeCut) {
     EXPECT_EQ(choose_rank_grid({4, 4, 4, 8}, 2, "xyz")[3], 1);
 }
 
-TEST_F(World, PlaquetteAndTraceOfColdLinksAreOne) {
+class GaugeWorld : public World {};
+
+TEST_F(GaugeWorld, PlaquetteAndTraceOfColdLinksAreOne) {
     for_every_decomposition({2, 4, 4, 6}, [](Setting& setting) {
         GaugeMeasures measures = measure(setting.gauge, setting.comm, setting.add_up);
         EXPECT_EQ(measures.plaquette, 1);
@@ -72,7 +74,7 @@ TEST_F(World, PlaquetteAndTraceOfColdLinksAreOne) {
     });
 }
 
-TEST_F(World, StaplesMakeUpTheAction) {
+TEST_F(GaugeWorld, StaplesMakeUpTheAction) {
     for_every_decomposition({4, 4, 2, 4}, [](Setting& setting) {
         make_hot(setting.gauge, 4);
         const Geometry& g = setting.geometry;
@@ -92,7 +94,7 @@ TEST_F(World, StaplesMakeUpTheAction) {
 
 // Strong coupling: beta/18 + beta^2/216 to the fourth order. Weak coupling: 0.5937 at beta 6 on large lattices
 // (G. Boyd et al., Nuclear Physics B 469 (1996), 419).
-TEST_F(World, TheHeatbathMeetsKnownPlaquettes) {
+TEST_F(GaugeWorld, TheHeatbathMeetsKnownPlaquettes) {
     if (comm.size() > 2) GTEST_SKIP() << "the same bits as with fewer ranks: other tests hold that";
     const auto mean = [&](const Extents& extents, double beta, int num_thermal, int num_measured) {
         const RankGrid grid = choose_rank_grid(extents, comm.size(), "xyzt");

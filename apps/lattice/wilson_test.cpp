@@ -45,8 +45,10 @@ Complex inner(const Setting& setting, const Spinor& a, const Spinor& b) {
     return {totals[0], totals[1]};
 }
 
+class WilsonWorld : public World {};
+
 // On links of one, M turns a plane wave's spinor by 1 - 2 kappa sum (cos p_mu - i gamma_mu sin p_mu).
-TEST_F(World, PlaneWavesOnColdLinksMeetTheClosedForm) {
+TEST_F(WilsonWorld, PlaneWavesOnColdLinksMeetTheClosedForm) {
     const Extents global{4, 6, 2, 8};
     const Extents waves{1, 2, 0, 3};
     for (const bool is_antiperiodic : {false, true}) {
@@ -95,7 +97,7 @@ TEST_F(World, PlaneWavesOnColdLinksMeetTheClosedForm) {
     }
 }
 
-TEST_F(World, RotatedLinksTurnTheResultAlike) {
+TEST_F(WilsonWorld, RotatedLinksTurnTheResultAlike) {
     for_every_decomposition({4, 2, 6, 4}, [&](Setting& setting) {
         Exchange& exchange = *setting.exchange;
         const Geometry& g = setting.geometry;
@@ -132,7 +134,7 @@ TEST_F(World, RotatedLinksTurnTheResultAlike) {
     });
 }
 
-TEST_F(World, TheAdjointIsGamma5MGamma5AndTheAdjoint) {
+TEST_F(WilsonWorld, TheAdjointIsGamma5MGamma5AndTheAdjoint) {
     for_every_decomposition({2, 4, 4, 6}, [&](Setting& setting) {
         Exchange& exchange = *setting.exchange;
         make_hot(setting.gauge, 8);
@@ -164,7 +166,7 @@ TEST_F(World, TheAdjointIsGamma5MGamma5AndTheAdjoint) {
     });
 }
 
-TEST_F(World, ConjugateGradientsSolveToTheTrueResidualAskedFor) {
+TEST_F(WilsonWorld, ConjugateGradientsSolveToTheTrueResidualAskedFor) {
     for_every_decomposition({4, 4, 2, 8}, [&](Setting& setting) {
         Exchange& exchange = *setting.exchange;
         make_hot(setting.gauge, 8);
@@ -192,7 +194,7 @@ TEST_F(World, ConjugateGradientsSolveToTheTrueResidualAskedFor) {
 }
 
 // The same bits, whatever the number of ranks, their grid and the way that ghosts travel.
-TEST_F(World, EveryResultIsTheSameOnEveryDecomposition) {
+TEST_F(WilsonWorld, EveryResultIsTheSameOnEveryDecomposition) {
     const Extents global{4, 6, 4, 4};
     struct Results {
         GaugeMeasures measures;

@@ -43,7 +43,7 @@ endif()
 # hakobi_command_lines(options.cpp …): sources that read a command line by CLI11, which need not be fast, but soon compiled.
 function(hakobi_command_lines)
     if(NOT HAKOBI_SANITIZE)
-        set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0)
+        set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
     endif()
 endfunction()
 

@@ -99,10 +99,18 @@ class PerProcess final : public Method {
         const auto first = static_cast<std::size_t>(comm_.rank());
         const auto stride = static_cast<std::size_t>(is_one_rank ? 1 : comm_.size());
         const std::size_t end = is_one_rank && comm_.rank() != 0 ? 0 : folders_.size();
-        for (std::size_t step = first; step < end; step += stride) {
-            status.keep_first(series::gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
-        }
-        mpi::Agreed agreed = mpi::agree(comm_, status);
+        const auto gather = [&](bool are_meshes) {
+            for (std::size_t step = first; step < end; step += stride) {
+                if (series::are_pieces_of_mesh(folders_[step]) == are_meshes)
+                    status.keep_first(
+                        series::gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
+            }
+            return mpi::agree(comm_, status);
+        };
+        // Steps need their mesh: without it their pieces stay.
+        mpi::Agreed agreed;
+        if (std::ranges::any_of(folders_, series::are_pieces_of_mesh)) agreed = gather(true);
+        if (agreed.status.ok()) agreed = gather(false);
         times.gather_s += now_s() - start_s;
         return agreed;
     }

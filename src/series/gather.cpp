@@ -258,6 +258,10 @@ class SeriesLock {
 
 }  // namespace
 
+bool are_pieces_of_mesh(const std::string& folder) {
+    return folder.ends_with(std::string(mesh_suffix) + std::string(folder_suffix));
+}
+
 Status gather_folder(const std::string& folder, std::int64_t buffer_bytes, bool sync) {
     return guarded("gathering " + folder, [&] { return make_file(folder, buffer_bytes, sync); });
 }
@@ -278,11 +282,17 @@ GatherResult v0::gather_pieces(std::string_view path) {
             result.incomplete.push_back(prefix + ": " + lost + "; it is removed");
         return status;
     };
+    std::string waiting;  // prefix whose mesh could not be gathered: pieces of the steps behind it stay
     for (const std::string& folder : work.folders) {
         const series::StepName name = series::parse_step_name(folder);
         Status status = name.step < 0 ? Status() : hold(name.prefix);
+        const bool is_mesh = series::are_pieces_of_mesh(folder);
+        if (is_mesh) waiting.clear();
+        if (status.ok() && name.step >= 0 && waiting == name.prefix)
+            status = Status(ErrorCode::format, folder + ": its mesh could not be gathered; its pieces stay");
         // Synced: once the pieces are gone the file is all there is, and nobody is there to run again.
         if (status.ok()) status = series::gather_folder(folder, buffer_bytes, true);
+        if (is_mesh && !status.ok()) waiting = name.prefix;
         if (status.ok()) {
             result.files.push_back(series::file_of(folder));
         } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {

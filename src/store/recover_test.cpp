@@ -139,8 +139,9 @@ TEST_P(StoreAfterAKill, HasEveryFlushedFieldAndNoOrphanByte) {
 // flock's locks are shared by fork.
 TEST(StoreAfterFork, AChildThatLivesKeepsNoDeadWriterAlive) {
     const StoreFolder folder;
-    std::array<int, 2> ends{};
+    std::array<int, 2> ends{}, begun{};
     ASSERT_EQ(::pipe(ends.data()), 0);
+    ASSERT_EQ(::pipe(begun.data()), 0);
     const pid_t owner = ::fork();
     if (owner == 0) {
         Store store = Store::open(folder.path(), {.schema = "weather"});
@@ -148,6 +149,7 @@ TEST(StoreAfterFork, AChildThatLivesKeepsNoDeadWriterAlive) {
         store.flush();
         if (::fork() == 0) {
             char none = 0;
+            (void)!::write(begun[1], &none, 1);
             ::close(ends[1]);
             ::_exit(static_cast<int>(::read(ends[0], &none, 1)));  // until the test is over
         }
@@ -155,12 +157,14 @@ TEST(StoreAfterFork, AChildThatLivesKeepsNoDeadWriterAlive) {
     }
     ::close(ends[0]);
     ::waitpid(owner, nullptr, 0);
+    char none = 0;
+    ASSERT_EQ(::read(begun[0], &none, 1), 1);  // what a fork does in the child is done
     const Folder opened = Folder::open(folder.path(), "");
     ASSERT_EQ(opened.contents().writers.size(), 1U);
     EXPECT_TRUE(opened.place().is_over(opened.contents().writers[0]));
     EXPECT_TRUE(recover(opened, {}).left.empty());
     EXPECT_EQ(Store::open(folder.path()).list().size(), 1);
-    ::close(ends[1]);
+    for (const int end : {ends[1], begun[0], begun[1]}) ::close(end);
 }
 
 TEST(StoreAfterFork, AChildEndsNothing) {

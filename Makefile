@@ -18,6 +18,8 @@ CTEST_FLAGS := --output-on-failure --no-tests=error --schedule-random -j $(if $(
 PYTEST_FLAGS := -q --durations=10 -n 2 --dist loadfile
 NOT_LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and not once and )not long
 LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and (once or long),long)
+# CTest's names of the rows of tests/long.txt that are of this MPI library, as one expression.
+LONG_CTESTS = ^($(shell awk '$$1 == "$(HAKOBI_MPI)" { printf "%s%s", sep, $$3; sep = "|" }' tests/long.txt))$$
 # What Open MPI takes on one machine in the end: without the look for networks a program starts 0.2 s sooner.
 test-cpp test-python nightly: export OMPI_MCA_pml ?= ob1
 
@@ -52,7 +54,7 @@ demo: ## what output costs the tsunami on a slow storage, in 90 s after the buil
 test: test-cpp test-python ## build, then run every test
 
 test-cpp: build ## the tests that CTest knows
-	@ctest --test-dir $(BUILD) $(CTEST_FLAGS) -LE long $(if $(HAKOBI_SKIPS),--output-junit ctest.xml --test-output-size-passed 1000000000)
+	@ctest --test-dir $(BUILD) $(CTEST_FLAGS) -LE long -E '$(LONG_CTESTS)' $(if $(HAKOBI_SKIPS),--output-junit ctest.xml --test-output-size-passed 1000000000)
 	@$(if $(HAKOBI_SKIPS),tools/skips $(HAKOBI_SKIPS) $(HAKOBI_MPI) $(BUILD)/ctest.xml)
 
 test-python: build ## the tests of the Python package
@@ -65,6 +67,7 @@ nightly: lab docs ## sanitizers, the library alone, long sweeps, the documentati
 	@for preset in asan tsan bare separate; do tools/build $$preset; done
 	@for preset in asan tsan; do ctest --test-dir build/$$preset $(CTEST_FLAGS) -LE long; done
 	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -L long
+	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -R '$(LONG_CTESTS)'
 	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m "$(LONG)"
 	@tests/store/kills $(HAKOBI_MPI) 200
 	@tests/store/rounds $(HAKOBI_MPI) 1000

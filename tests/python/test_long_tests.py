@@ -1,0 +1,30 @@
+"""tests/long.txt, by which `make test` leaves tests of CTest to `make nightly`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from building import BUILD, FLAVOUR, ROOT
+
+
+def rows() -> list[tuple[str, float, str]]:
+    lines = (line.split("#")[0].split() for line in (ROOT / "tests" / "long.txt").read_text().splitlines())
+    return [(words[0], float(words[1]), words[2]) for words in lines if words]
+
+
+def test_a_row_has_the_seconds_that_it_saves() -> None:
+    assert all(library in ("openmpi", "mpich") and seconds > 5 for library, seconds, _ in rows())
+    assert len({(library, name) for library, _, name in rows()}) == len(rows())
+
+
+@pytest.mark.programs
+@pytest.mark.skipif(not (BUILD / "CTestTestfile.cmake").exists(), reason="the tests are not built")
+def test_every_row_names_a_test() -> None:
+    listed = subprocess.run(
+        ["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"], check=True, capture_output=True, text=True
+    )
+    names = {test["name"] for test in json.loads(listed.stdout)["tests"]}
+    assert {name for library, _, name in rows() if library == FLAVOUR} <= names

@@ -91,7 +91,7 @@ endif()
 # hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY] [FAKE_DEVICE] [ALONE])
 # One CTest entry for each rank count; without RANKS it runs without MPI's launcher. Tests of a folder share a program, <folder>_mpi_tests with
 # RANKS (tests/mpi_main.cpp) and <folder>_tests without (tests/plain_main.cpp), of which an entry runs what its files
-# have. A test has a program of its own, of its name, where it is ALONE or has sources other than tests.
+# have. A test has a program of its own, of its name, where it is ALONE, has sources other than tests, or sets up a fake device.
 # HEAVY: with MPICH at most 2 ranks (it spins while it waits, and more ranks than cores then take minutes).
 # What `make test` has no time for has the label long, and `make nightly` runs it: of HEAVY tests all rank counts but 1 and 3
 # with Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
@@ -115,7 +115,7 @@ function(hakobi_test name)
     list(FILTER others EXCLUDE REGEX "_test[.]cpp$")
     set(files "")
     set(program ${name})
-    if(NOT arg_ALONE AND NOT others)
+    if(NOT arg_ALONE AND NOT arg_FAKE_DEVICE AND NOT others)
         list(TRANSFORM arg_SOURCES REPLACE "^.*/" "" OUTPUT_VARIABLE files)
         list(JOIN files "," files)
         set(files --files=${files})

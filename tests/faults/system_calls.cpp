@@ -203,6 +203,9 @@ HAKOBI_IN_FRONT int close(int descriptor) {
 HAKOBI_IN_FRONT int rename(const char* from, const char* to) noexcept {
     return hakobi::test::rename_of(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
+HAKOBI_IN_FRONT int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+    return hakobi::test::rename_of(from_folder, from, to_folder, to, 0);
+}
 HAKOBI_IN_FRONT int renameat2(int from_folder, const char* from, int to_folder, const char* to,
                               unsigned flags) noexcept {
     return hakobi::test::rename_of(from_folder, from, to_folder, to, flags);

@@ -183,14 +183,14 @@ def test_a_resumed_run_is_shown_whole(tmp_path: Path) -> None:
 def test_killed_while_it_is_replaced_one_of_both_is_there(tmp_path: Path, moment: str) -> None:
     """A library before libc's kills the run at the file's renaming."""
     compiler = shutil.which("cc") or pytest.skip("there is no C compiler")
-    call = '((int (*)(const char*, const char*))dlsym(RTLD_NEXT, "rename"))(from, to)'
+    call = '((int (*)(int, const char*, int, const char*))dlsym(RTLD_NEXT, "renameat"))(folder, from, other, to)'
     (tmp_path / "killing.c").write_text(f"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-int rename(const char* from, const char* to) {{
+int renameat(int folder, const char* from, int other, const char* to) {{
     const int is_it = strstr(to, "run.series.nc") != NULL;
     if (is_it && {int(moment == "before")}) kill(getpid(), SIGKILL);
     const int status = {call};

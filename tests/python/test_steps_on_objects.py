@@ -366,6 +366,7 @@ def test_a_marker_whose_answer_was_lost_keeps_nobody_out(bucket: Place, opener: 
         assert gathered.returncode == 0, gathered.stderr
     if opener == "read":
         assert "are on the stage" not in bucket.run(READ).stderr
+    Path(f"{bucket.told}.next").write_text("0")
     wrote = bucket.write(2, opener if opener in ("resume", "replace") else "fail")
     assert wrote.returncode == 0, wrote.stderr
     assert bucket.read() == {0, 1}

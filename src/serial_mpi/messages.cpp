@@ -47,14 +47,14 @@ struct Messages {
     int next_request = static_cast<int>(0xac000000U), next_message = static_cast<int>(0xac800000U);
 };
 
-Messages& state() {
+Messages& messages() {
     static auto* const made = new Messages;
     return *made;
 }
 
 MPI_Request add_request(Request request) {
-    const MPI_Request handle = state().next_request++;
-    state().requests[handle] = std::move(request);
+    const MPI_Request handle = messages().next_request++;
+    messages().requests[handle] = std::move(request);
     return handle;
 }
 
@@ -63,8 +63,8 @@ bool fits(int wanted, int tag) {
 }
 
 void complete(MPI_Request handle, int tag, std::size_t num_bytes, int error = MPI_SUCCESS) {
-    const auto found = state().requests.find(handle);
-    if (found == state().requests.end()) return;  // freed while active
+    const auto found = messages().requests.find(handle);
+    if (found == messages().requests.end()) return;  // freed while active
     Request& request = found->second;
     request.is_complete = true;
     request.tag = tag;
@@ -90,11 +90,11 @@ int send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Co
     }
     if (to != 0) return MPI_ERR_RANK;
     Sent sent{comm, tag, pack(data, count, *layout), waits_for_match};
-    std::deque<Posted>& posted = state().posted;
+    std::deque<Posted>& posted = messages().posted;
     const auto receiver = std::ranges::find_if(
         posted, [&](const Posted& each) { return each.comm == comm && fits(each.tag, tag); });
     if (receiver == posted.end()) {
-        state().sent.push_back(std::move(sent));
+        messages().sent.push_back(std::move(sent));
         return MPI_SUCCESS;
     }
     const Posted taken = *receiver;
@@ -104,7 +104,7 @@ int send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Co
 }
 
 std::deque<Sent>::iterator find_sent(int tag, MPI_Comm comm) {
-    return std::ranges::find_if(state().sent,
+    return std::ranges::find_if(messages().sent,
                                 [&](const Sent& each) { return each.comm == comm && fits(tag, each.tag); });
 }
 
@@ -114,18 +114,18 @@ void receive(Memory memory, int from, int tag, MPI_Comm comm, MPI_Request reques
         return;
     }
     const auto found = find_sent(tag, comm);
-    if (found == state().sent.end()) {
-        state().posted.push_back({comm, tag, memory, request});
+    if (found == messages().sent.end()) {
+        messages().posted.push_back({comm, tag, memory, request});
         return;
     }
     const Sent sent = std::move(*found);
-    state().sent.erase(found);
+    messages().sent.erase(found);
     complete(request, sent.tag, sent.bytes.size(), deliver(sent, memory));
 }
 
 bool is_inactive(MPI_Request handle) {
-    const auto found = state().requests.find(handle);
-    return found == state().requests.end() || !found->second.is_active;
+    const auto found = messages().requests.find(handle);
+    return found == messages().requests.end() || !found->second.is_active;
 }
 
 /// Takes the result of a request that is complete or inactive; nothing of one that is not.
@@ -135,14 +135,14 @@ std::optional<int> take(MPI_Request* handle, MPI_Status* status) {
         if (status != MPI_STATUS_IGNORE) status->MPI_SOURCE = MPI_ANY_SOURCE;
         return MPI_SUCCESS;
     }
-    Request& request = state().requests[*handle];
+    Request& request = messages().requests[*handle];
     if (!request.is_complete) return {};
     set_status(status, request.tag, request.num_bytes, request.error);
     const int error = request.error;
     if (request.is_persistent) {
         request.is_complete = request.is_active = false;
     } else {
-        state().requests.erase(*handle);
+        messages().requests.erase(*handle);
         *handle = MPI_REQUEST_NULL;
     }
     return error;
@@ -224,14 +224,14 @@ int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, M
 }
 
 int MPI_Start(MPI_Request* handle) {
-    Request& request = state().requests[*handle];
+    Request& request = messages().requests[*handle];
     request.is_active = true;
     request.start(*handle);
     return MPI_SUCCESS;
 }
 
 int MPI_Request_free(MPI_Request* handle) {
-    state().requests.erase(*handle);
+    messages().requests.erase(*handle);
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
@@ -244,7 +244,7 @@ int MPI_Test(MPI_Request* request, int* is_done, MPI_Status* status) {
 
 int MPI_Testall(int count, MPI_Request requests[], int* are_done, MPI_Status statuses[]) {
     const auto is_open = [](MPI_Request each) {
-        return !is_inactive(each) && !state().requests[each].is_complete;
+        return !is_inactive(each) && !messages().requests[each].is_complete;
     };
     *are_done = std::none_of(requests, requests + count, is_open) ? 1 : 0;
     return *are_done != 0 ? MPI_Waitall(count, requests, statuses) : MPI_SUCCESS;
@@ -278,7 +278,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int* num_done, int indices[]
 
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* has_come, MPI_Status* status) {
     const auto found = find_sent(tag, comm);
-    *has_come = from != MPI_PROC_NULL && found != state().sent.end() ? 1 : 0;
+    *has_come = from != MPI_PROC_NULL && found != messages().sent.end() ? 1 : 0;
     if (*has_come != 0) set_status(status, found->tag, found->bytes.size());
     return MPI_SUCCESS;
 }
@@ -287,19 +287,19 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* has_come, MPI_Message* me
     MPI_Iprobe(from, tag, comm, has_come, status);
     if (*has_come == 0) return MPI_SUCCESS;
     const auto found = find_sent(tag, comm);
-    *message = state().next_message++;
-    state().probed.emplace(*message, std::move(*found));
-    state().sent.erase(found);
+    *message = messages().next_message++;
+    messages().probed.emplace(*message, std::move(*found));
+    messages().sent.erase(found);
     return MPI_SUCCESS;
 }
 
 int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
-    const auto found = state().probed.find(*message);
-    if (found == state().probed.end()) return MPI_ERR_REQUEST;
+    const auto found = messages().probed.find(*message);
+    if (found == messages().probed.end()) return MPI_ERR_REQUEST;
     *request = add_request({});
     complete(*request, found->second.tag, found->second.bytes.size(),
              deliver(found->second, {data, count, type}));
-    state().probed.erase(found);
+    messages().probed.erase(found);
     *message = MPI_MESSAGE_NULL;
     return MPI_SUCCESS;
 }

@@ -95,14 +95,16 @@ TEST_F(LockFileTest, OfADeadOwnerIsTakenOverAndSaidSo) {
 
 // An open file description's locks are shared by fork.
 TEST_F(LockFileTest, IsNotHeldByAChildThatOutlivesItsOwner) {
-    int ends[2] = {};
+    int ends[2] = {}, begun[2] = {};
     ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(pipe(begun), 0);
     EXPECT_EQ(in_a_process([&] {
                   const Result<LockFile> lock = LockFile::take(path(), "x");
                   Result<FilePtr> file = open_file(folder + "/data", {.write = true, .create = true});
                   const bool is_locked = lock.ok() && file.ok() && file.value()->lock_range(0, 10).ok();
                   if (fork() == 0) {
                       char none = 0;
+                      (void)!write(begun[1], &none, 1);
                       close(ends[1]);
                       _exit(static_cast<int>(read(ends[0], &none, 1)));  // until the test is over
                   }
@@ -111,12 +113,14 @@ TEST_F(LockFileTest, IsNotHeldByAChildThatOutlivesItsOwner) {
               }),
               0);
     close(ends[0]);
+    char none = 0;
+    ASSERT_EQ(read(begun[0], &none, 1), 1);  // what a fork does in the child is done
     EXPECT_TRUE(LockFile::take(path(), "x").ok());
     alarm(20);  // a range is waited for
     Result<FilePtr> file = open_file(folder + "/data", {.write = true});
     EXPECT_TRUE(file.value()->lock_range(0, 10).ok());
     alarm(0);
-    close(ends[1]);
+    for (const int end : {ends[1], begun[0], begun[1]}) close(end);
 }
 
 TEST_F(LockFileTest, IsNotReleasedByAChild) {

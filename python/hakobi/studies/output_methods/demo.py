@@ -160,7 +160,8 @@ def _advice(result: Study, row: Row) -> str:
     dearest = max(row.figures.values(), key=lambda figures: figures.time.median)
     if end.gaps or end.failure or end.is_interrupted:
         return ""
-    if not end.is_out_of_time and dearest.case.method not in row.fastest and not dearest.is_zero:
+    is_cut = end.is_out_of_time and row.baseline.count < ROUNDS
+    if not is_cut and dearest.case.method not in row.fastest and not dearest.is_zero:
         return ""
     rounds = f"{row.baseline.count} of {count_text(ROUNDS, 'round')}"
     return f"{rounds} in {BUDGET_S:g} s: {_busy()}.\n"

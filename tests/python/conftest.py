@@ -49,16 +49,15 @@ def _left_by_mpi() -> bool:
     return left
 
 
-def signal_actions() -> dict[str, set[str]]:
-    """The signals that this process ignores and catches, also by what a library in it has set. SIGALRM is
-    pytest-timeout's."""
-    actions = {}
+def signals_not_deadly() -> set[str]:
+    """The signals that this process ignores or catches, also by what a library in it has set. SIGALRM
+    is pytest-timeout's; SIGHUP is MPICH's, which catches it from MPI_Init to MPI_Finalize."""
+    held = set()
     for line in Path("/proc/self/status").read_text().splitlines():
         name, _, mask = line.partition(":")
         if name in ("SigIgn", "SigCgt"):
-            known = (number for number in signal.Signals if int(mask, 16) >> (number - 1) & 1)
-            actions[name] = {number.name for number in known if number != signal.SIGALRM}
-    return actions
+            held |= {number.name for number in signal.Signals if int(mask, 16) >> (number - 1) & 1}
+    return held - {"SIGALRM", "SIGHUP"}
 
 
 def forget_launchers() -> None:
@@ -81,10 +80,11 @@ def _own_surroundings(
     forget_launchers()
     monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
     monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
-    actions = signal_actions()
+    held = signals_not_deadly()
     yield
     end_started()
-    assert signal_actions() == actions, "this test left another action for a signal: it may end a later test's process"
+    deadly = held - signals_not_deadly()
+    assert not deadly, f"this test left {', '.join(sorted(deadly))} deadly: it may end a later test's process"
     assert not _left_by_mpi(), "this test initialised MPI in pytest's own process: launchers of later tests would fail"
 
 

@@ -80,7 +80,7 @@ class ByteReader {
         ok_ = false;
         return 0;
     }
-    /// What was read makes no sense.
+    /// Marks what was read as invalid.
     void fail() noexcept { ok_ = false; }
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] bool at_end() const noexcept { return at_ == bytes_.size(); }

@@ -7,8 +7,8 @@
 
 namespace hakobi {
 
-// A child made by fork has a copy of all memory and of all descriptors, and none of the threads. What its parent works at is not its
-// own: there it holds no lock, and ends, closes, joins and removes nothing.
+// A child made by fork has a copy of all memory and of all descriptors, and none of the threads. The parent's
+// work is not its own: the child holds no lock on it, and ends, closes, joins and removes nothing of it.
 
 /// The process that has made an object.
 class Maker {
@@ -37,7 +37,8 @@ void forget_descriptor(int descriptor) noexcept;
 class OwnDescriptor {
   public:
     OwnDescriptor() = default;
-    /// Of what `open` returns. No fork comes between that and the note that it is kept from children.
+    /// Owns the descriptor that `open` returns. No fork comes between that and the note that it is kept from
+    /// children.
     explicit OwnDescriptor(const std::function<int()>& open);
     OwnDescriptor(OwnDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), maker_(other.maker_) {}
     OwnDescriptor& operator=(OwnDescriptor&& other) noexcept {

@@ -28,8 +28,9 @@ inline void spin_pause() {
 #endif
 }
 
-/// What to try before sleeping: first `spins` looks in a row, then `yields` that leave the core to another thread. Where
-/// threads exceed cores, giving way to those that one waits for is cheaper than being put to sleep and woken.
+/// The tries before a wait sleeps: first `spins` looks in a row, then `yields` that leave the core to another
+/// thread. Where threads exceed cores, giving way to those that one waits for is cheaper than being put to
+/// sleep and woken.
 struct Patience {
     int spins = 0;
     int yields = 0;

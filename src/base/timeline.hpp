@@ -9,8 +9,9 @@
 
 namespace hakobi {
 
-/// What one process did when, for a trace viewer (the Trace Event Format that Perfetto opens). Recording is off unless
-/// HAKOBI_TRACE names a file; then an event costs a lock and a push. Thread-safe.
+/// The events of one process with their times, for a trace viewer (the Trace Event Format that Perfetto
+/// opens). Recording is off unless HAKOBI_TRACE names a file; then an event costs a lock and a push.
+/// Thread-safe.
 class Timeline {
   public:
     /// A row of the viewer within this process: 0 is the rank itself, i + 1 its I/O thread i.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// What stands behind the opaque types of hakobi.h.
+// The structs behind the opaque types of hakobi.h.
 
 struct hakobi_comm {
     hakobi::Comm comm;

@@ -11,7 +11,8 @@ namespace hakobi::collectives {
 
 enum class Operation : std::uint8_t { allreduce, alltoall, allgather, broadcast };
 
-/// What an operation moves: `bytes` is the vector of allreduce and broadcast, and one rank's block of the others.
+/// The data that an operation moves: `bytes` is the vector of allreduce and broadcast, and one rank's block
+/// of the others.
 struct Work {
     Operation operation = Operation::allreduce;
     std::int64_t bytes = 0;

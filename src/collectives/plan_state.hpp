@@ -16,7 +16,7 @@
 
 namespace hakobi::collectives {
 
-/// What a planning call asks for.
+/// The arguments of a planning call.
 struct Request {
     Operation operation = Operation::allreduce;
     ElementType type = ElementType::float64;

@@ -4,7 +4,7 @@
 
 namespace hakobi::collectives {
 
-// What the schedules of several operations are made of.
+// Building blocks that the schedules of several operations share.
 
 inline Slot operator+(Slot slot, std::int64_t bytes) noexcept {
     slot.offset_bytes += bytes;

@@ -6,7 +6,7 @@
 
 namespace hakobi::collectives {
 
-// What one rank does in a collective operation, as a value: no MPI in it.
+// The steps of one rank in a collective operation, as a value: no MPI in it.
 //
 // 1. The ranks stand on a grid of digits: a stage has a stride and a radix, a rank's digit in it is
 //    rank / stride % radix, and the ranks that differ in that digit alone are the stage's group. A dimension of the

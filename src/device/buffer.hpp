@@ -13,7 +13,7 @@ namespace hakobi::device {
 class Buffer {
   public:
     Buffer() = default;
-    /// Of at least one page. out_of_memory.
+    /// The buffer has at least one page. Fails with out_of_memory.
     [[nodiscard]] static Result<Buffer> locked(Device& device, std::int64_t bytes);
     [[nodiscard]] static Result<Buffer> on(Device& device, std::int64_t bytes);
     Buffer(Buffer&& other) noexcept;

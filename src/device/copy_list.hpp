@@ -9,8 +9,8 @@
 
 namespace hakobi::device {
 
-/// What one block of the kernel copies: the units [first, end) of a box. Unit i lies in row i / row_units of all planes. The
-/// kernel (copy_kernel.cpp) reads this layout.
+/// The part of a box that one block of the kernel copies: the units [first, end). Unit i lies in row i /
+/// row_units of all planes. The kernel (copy_kernel.cpp) reads this layout.
 struct Tile {
     std::uint64_t to = 0, from = 0;
     std::uint64_t to_row_stride = 0, from_row_stride = 0, to_plane_stride = 0,

@@ -45,10 +45,11 @@ class Mark {
 class Queue {
   public:
     virtual ~Queue() = default;
-    /// What is given from here on begins when all that `stream` holds now is done. Does not wait itself. invalid_argument for a
-    /// stream of another device.
+    /// Work given to this queue from here on begins when all that `stream` holds now is done. Does not wait
+    /// itself. Fails with invalid_argument for a stream of another device.
     virtual Status begin_after(DeviceStream stream) = 0;
-    /// What `stream` is given from here on begins when all that this queue holds now is done. Does not wait itself.
+    /// Work given to `stream` from here on begins when all that this queue holds now is done. Does not wait
+    /// itself.
     virtual Status hold_back(DeviceStream stream) = 0;
     /// Gives a copy. It has been done when `finish` or a later mark says so, or an error of theirs says why not.
     virtual Status start(const Copy& copy) = 0;
@@ -59,7 +60,7 @@ class Queue {
     virtual Status finish() = 0;
 };
 
-/// What another process of the node needs to see an allocation of this one, as plain bytes.
+/// The plain bytes by which another process of the node maps an allocation of this one.
 struct SharedHandle {
     std::array<std::byte, 64> bytes{};
     std::int64_t offset_bytes = 0;  ///< from the allocation's begin to the address that was asked for

@@ -21,7 +21,7 @@ inline constexpr std::array hip_libraries{"libamdhip64.so.7", "libamdhip64.so.6"
     return reinterpret_cast<std::uintptr_t>(stream) <= 2;
 }
 
-/// What an IPC call hands over by value.
+/// The handle that an IPC call passes by value.
 struct IpcBytes {
     std::array<std::byte, 64> bytes;
 };
@@ -69,7 +69,7 @@ enum : int {
     not_supported = 801,
 };
 
-/// What a driver knows of an address.
+/// A driver's knowledge of an address.
 struct Pointer {
     bool is_device = false;       ///< managed memory, too
     bool is_locked_host = false;  ///< page-locked memory of the host
@@ -79,7 +79,7 @@ struct Pointer {
     bool can_be_shared = false;        ///< with other processes
 };
 
-/// What was current in a thread, where the driver keeps no stack of it.
+/// The device that was current in a thread, for a driver that keeps no stack of them.
 struct Before {
     int device = 0;
     bool had_error = false;
@@ -106,7 +106,7 @@ class Driver {
     /// The Status of a driver's result: "<what>: <the driver's text>". Success where the result is 0.
     Status status_of(int result, std::string_view what) const;
 
-    // What the drivers do differently. Results are the driver's numbers.
+    // The drivers differ in these. Results are the driver's numbers.
 
     /// Makes a device, or a stream's device, the current one of this thread; `leave` restores what was, and must follow success.
     /// Null and other names of a default stream mean that of `device`.

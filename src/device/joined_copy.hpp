@@ -14,7 +14,7 @@ class JoinedCopy {
     /// `series` has one dimension, the second.
     bool add(const Copy& series);
     [[nodiscard]] bool empty() const noexcept { return copy_.length_bytes == 0; }
-    /// What there is, and begins anew.
+    /// Returns the copy joined so far and starts an empty one.
     [[nodiscard]] Copy take() { return std::exchange(copy_, {}); }
 
   private:

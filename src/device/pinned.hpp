@@ -28,7 +28,7 @@ class Pinned {
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return memory_.size_bytes(); }
     [[nodiscard]] bool is_locked() const noexcept { return is_locked_; }
 
-    /// What the pool keeps at most.
+    /// The pool keeps at most so much.
     static constexpr std::int64_t max_kept_bytes = std::int64_t{256} << 20;
 
   private:

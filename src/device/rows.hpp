@@ -8,8 +8,8 @@
 
 namespace hakobi::device {
 
-/// What drivers copy at once: `num_planes` times `num_rows` rows of `row_bytes`. Element 0 of an array is of the side that is
-/// written, 1 of the side that is read.
+/// One copy of a driver: `num_planes` times `num_rows` rows of `row_bytes`. Element 0 of an array describes
+/// the side that is written, element 1 the side that is read.
 struct Rows {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;

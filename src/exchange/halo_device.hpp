@@ -16,7 +16,7 @@
 
 namespace hakobi::exchange {
 
-/// What the halo of a rank has on the device where its fields are: memory for what goes to others and comes from them, and
+/// The halo's resources on the device that holds a rank's fields: memory for outgoing and incoming parts, and
 /// two queues, so that both directions of the bus are used at a time.
 class HaloDevice {
   public:
@@ -27,14 +27,14 @@ class HaloDevice {
     /// Waits for the queues.
     ~HaloDevice();
 
-    /// Of this halo until it ends.
+    /// The memory belongs to this halo until that is destroyed.
     [[nodiscard]] std::byte* locked_memory(std::int64_t bytes);
     [[nodiscard]] std::byte* device_memory(std::int64_t bytes);
     /// Memory that others own, from here on until this ends.
     void lock(std::byte* memory, std::int64_t bytes);
     /// The address here of another process's memory; null where the driver does not let us.
     [[nodiscard]] std::byte* open(const device::SharedHandle& handle);
-    /// What `give` then starts as often as it is asked to.
+    /// Returns a list that `give` can start any number of times.
     [[nodiscard]] std::unique_ptr<device::CopyList> prepare(std::span<const Work> works);
     /// Whether this process knows the device of another one, by the same driver.
     [[nodiscard]] bool sees(const std::array<std::byte, 16>& uuid) const;

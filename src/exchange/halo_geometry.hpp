@@ -37,8 +37,8 @@ struct HaloGeometry {
     std::vector<std::vector<std::int64_t>> extents;  ///< one entry a rank
 
     [[nodiscard]] std::size_t num_dims() const { return ranks.size(); }
-    /// What `rank` gets, and from whom; and what it gives (`peer` is then the receiver). Between two ranks both lists
-    /// have the same transfers in the same order.
+    /// Return the transfers that `rank` receives, and those that it sends (`peer` is then the receiver).
+    /// Between two ranks both lists have the same transfers in the same order.
     [[nodiscard]] std::vector<Transfer> received_by(int rank) const;
     [[nodiscard]] std::vector<Transfer> sent_by(int rank) const;
     /// invalid_argument, naming the rank: extents that differ in a line of ranks, or are fewer than the ghosts.
@@ -52,7 +52,7 @@ struct HaloGeometry {
     [[nodiscard]] Transfer transfer(int sender, int receiver, const Direction& direction) const;
 };
 
-/// What is wrong with one rank's arguments by themselves.
+/// Checks one rank's arguments by themselves.
 [[nodiscard]] Status check_arguments(const HaloGrid& grid, std::span<const HaloField> fields, int num_ranks);
 
 }  // namespace hakobi::exchange

@@ -19,7 +19,7 @@ struct OnDevice {
     std::array<std::byte, 16> uuid{};
 };
 
-/// What the ranks of a node tell each other, in NodeChannel's notes.
+/// The messages of a node's ranks to each other, in NodeChannel's notes.
 class Notes {
   public:
     Notes(const Comm& comm, const NodeChannel& channel, std::size_t num_fields)
@@ -39,7 +39,7 @@ class Notes {
     [[nodiscard]] std::span<FieldLayout> layouts(int node_rank) const {
         return {reinterpret_cast<FieldLayout*>(channel_.note(node_rank) + head_bytes), num_fields_};
     }
-    /// Of the fields' first own elements.
+    /// Handles of the fields' first own elements.
     [[nodiscard]] std::span<device::SharedHandle> handles(int node_rank) const {
         std::byte* const first = channel_.note(node_rank) + head_bytes + num_fields_ * sizeof(FieldLayout);
         return {reinterpret_cast<device::SharedHandle*>(first), num_fields_};

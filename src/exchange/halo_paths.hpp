@@ -29,7 +29,7 @@ enum class Path {
 /// The names that a caller may ask for, in the order of the enum.
 [[nodiscard]] std::span<const std::string_view> path_names();
 
-/// What "auto" takes where memory is not shared: within a node, and between nodes.
+/// The paths that "auto" takes where memory is not shared: within a node, and between nodes.
 struct HaloChoice {
     Path on_node = Path::staged;
     Path by_message = Path::parts;
@@ -59,7 +59,8 @@ class PathRules {
     /// Whether the MPI library takes the memory of those of the two that are on a device.
     [[nodiscard]] bool are_aware(int sender, int receiver) const;
     [[nodiscard]] Path message_between(int sender, int receiver) const;
-    /// Of ranks on the node, by node rank; `by_message`: where no memory is reached.
+    /// The path between two ranks of the node, by node rank; `by_message` where neither reaches the other's
+    /// memory.
     [[nodiscard]] Path between_hosts(int sender, int receiver, Path by_message) const;
     [[nodiscard]] Path between_devices(int sender, int receiver, Path by_message) const;
 

@@ -19,7 +19,7 @@
 
 namespace hakobi::exchange {
 
-/// What one rank has to do with another in every exchange.
+/// One rank's transfers with another in every exchange.
 struct HaloPeer {
     int rank = -1, node_rank = -1;  ///< the latter -1 on other nodes
     Path in = Path::packed, out = Path::packed;

@@ -22,7 +22,7 @@ struct Wishes {
 /// Where a rank's fields are.
 enum class Place : std::int64_t { host, device, aware_device };
 
-/// What ranks compare: entries that must be equal first, then the extents and the place.
+/// The record that ranks compare: entries that must be equal first, then the extents and the place.
 struct GridRecord {
     static constexpr std::size_t num_equal = 5 + 2 * most_halo_dims + 2 * most_halo_dims + 1;
     static constexpr std::size_t place = num_equal + most_halo_dims;

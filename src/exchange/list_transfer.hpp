@@ -22,13 +22,14 @@
 //     word would otherwise wait behind the bytes that go the same way, and these for nothing.
 //  3. Asked to pack, the sender sends parts (tag + 2), some under way at a time; the receiver unpacks each. On a common node
 //     a part is of pack_bytes, between nodes it is so short that the MPI library sends it without asking the receiver.
-// Of a list on a device nothing comes along and the kernel copies nothing. Parts are then page-locked: a queue of the device fills
-// and empties them, and a part goes on its way, or is used again, when the mark behind its copies is over.
-// A list's turn is over before the next of its pair and tag begins: parts of two lists never mix.
+// With a list on a device nothing comes along and the kernel copies nothing. Parts are then page-locked: a
+// queue of the device fills and empties them, and a part goes on its way, or is used again, when the mark
+// behind its copies is over. A list's turn is over before the next of its pair and tag begins: parts of two
+// lists never mix.
 
 namespace hakobi::exchange {
 
-/// What the receiver does with the list (step 2).
+/// The receiver's answer to a list (step 2).
 enum class Answer : std::int64_t { none, taken, pack, differs };
 
 /// Goes through a list's bytes in order.

@@ -36,7 +36,7 @@ class NodeChannel {
 
     /// Wakes that rank, if it sleeps.
     void ring(int node_rank);
-    /// What `pause` is to compare with: read before the words that one waits for.
+    /// The value that `pause` compares with; read it before the words that you wait for.
     [[nodiscard]] std::uint32_t bell() const;
     /// A pause of `wait`, which ends when somebody rings; returns at once when that happened since `bell` was read.
     void pause(mpi::Wait& wait, std::uint32_t bell);

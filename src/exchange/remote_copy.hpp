@@ -18,7 +18,7 @@ struct Probe {
 
     /// Local; the object must stay where it is for as long as others look.
     [[nodiscard]] static Probe own();
-    /// What the others are given.
+    /// The copy that other processes get, without `secret`.
     [[nodiscard]] Probe told() const;
 };
 

@@ -11,7 +11,7 @@
 
 namespace hakobi::filter {
 
-/// What a chunk's values are to the filters.
+/// The type of a chunk's values, as far as filters distinguish it.
 enum class Element : std::uint8_t { other, float32, float64 };
 
 /// A chunk as it is stored.

@@ -10,11 +10,12 @@ namespace hakobi::filter {
 
 enum class Codec : std::uint8_t { none = 0, deflate = 1, zstd = 2 };
 
-/// What a packed chunk says of itself: nothing, as HDF5 has it, or what Blosc's own header says (blosc.hpp).
+/// The header of a packed chunk: none, as in HDF5, or Blosc's own (blosc.hpp).
 enum class Frame : std::uint8_t { none = 0, blosc = 1 };
 
-/// What happens to the values of a chunk before they are stored, in this order: rounded (significant_bits), shuffled (the
-/// first bytes of all values, then the second, …: with every codec), packed by the codec.
+/// The filters of a chunk's values before they are stored. Values are, in this order, rounded
+/// (significant_bits), shuffled (the first bytes of all values, then the second, …: with every codec), packed
+/// by the codec.
 struct Filters {
     Codec codec = Codec::none;
     std::int8_t level = 0;
@@ -25,9 +26,9 @@ struct Filters {
     friend bool operator==(const Filters&, const Filters&) = default;
 };
 
-/// What a user calls it: "none", "deflate", "deflate:1" to "deflate:9", "zstd", "zstd:1" to "zstd:22"; without a level
-/// deflate's is 1 and zstd's 3. `significant_bits` is 0 to 52. invalid_argument, naming the nearest, and where values would be
-/// rounded and not packed. Pure.
+/// Parses a user's text: "none", "deflate", "deflate:1" to "deflate:9", "zstd", "zstd:1" to "zstd:22";
+/// without a level deflate's is 1 and zstd's 3. `significant_bits` is 0 to 52. Fails with invalid_argument,
+/// naming the nearest text, and where values would be rounded but not packed. Pure.
 Result<Filters> parse_filters(std::string_view compression, int significant_bits);
 /// The same of one field, where "" and 0 are what `others` says.
 Result<Filters> parse_filters(std::string_view compression, int significant_bits, const Filters& others);

@@ -21,7 +21,7 @@ class ChunkGrid {
 
     [[nodiscard]] const std::vector<std::int64_t>& shape() const noexcept { return shape_; }
     [[nodiscard]] std::int64_t num_chunks() const noexcept { return num_chunks_; }
-    /// Of a whole chunk, what reaches over the edge included.
+    /// The size of a whole chunk, including the part beyond the field's edge.
     [[nodiscard]] std::int64_t chunk_bytes() const noexcept { return chunk_bytes_; }
     /// Where chunk `index` begins; they count in C order.
     [[nodiscard]] std::vector<std::int64_t> start_of(std::int64_t index) const;

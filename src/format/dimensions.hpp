@@ -17,7 +17,7 @@ struct Dimension {
     int axis = -1;
 };
 
-/// Which dimensions each field has, time left out.
+/// The dimensions of each field, without time.
 struct Dimensions {
     std::vector<Dimension> all;              ///< in the order of the file
     std::vector<std::vector<int>> of_field;  ///< for each field, indices into `all`, slowest first

@@ -27,7 +27,7 @@ struct Adding {
     std::string* version = nullptr;
 };
 
-/// What fields the steps of a store have, as a run that adds to them knows it. Local, without access to storage.
+/// The fields of a store's steps, as a run that adds to them knows them. Local, without access to storage.
 class StoredFields {
   public:
     virtual ~StoredFields() = default;
@@ -50,7 +50,7 @@ class Format {
     Format(const Format&) = delete;
     Format& operator=(const Format&) = delete;
 
-    /// What OutputOptions::format calls it: "netcdf4".
+    /// Its name in OutputOptions::format: "netcdf4".
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// How its files' names end: ".nc". No format's extension is the beginning of another's.
     [[nodiscard]] virtual std::string_view extension() const = 0;
@@ -63,7 +63,7 @@ class Format {
     [[nodiscard]] virtual bool holds_chunks() const { return false; }
     /// Whether the files hold fields on a mesh (mesh_arrays.hpp) rather than on axes.
     [[nodiscard]] virtual bool holds_meshes() const { return false; }
-    /// What a packed chunk says of itself.
+    /// The header that a packed chunk has.
     [[nodiscard]] virtual filter::Frame frame() const { return filter::Frame::none; }
     /// Lays out the file of a step that passed both checks. `chunks` has one entry a field: all its chunks where it is stored
     /// in such, none otherwise; it may be empty where no field is. Returns out_of_memory, or internal with the library's text.
@@ -108,7 +108,7 @@ class Format {
     /// As `read`; where values are in files of the store, FoundField::file leads to them from the store's folder.
     [[nodiscard]] virtual Result<FoundStep> read_stored(const std::string& store,
                                                         std::int64_t /*number*/) const;
-    /// Of a store, which may be missing. Null where the format has none.
+    /// The fields of a store, which may be missing. Null where the format has none.
     [[nodiscard]] virtual Result<std::unique_ptr<StoredFields>> fields_in(
         const std::string& /*store*/) const {
         return std::unique_ptr<StoredFields>();

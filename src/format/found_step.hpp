@@ -24,7 +24,8 @@ struct FoundField {
     std::string why_library = {};
     bool is_of_mesh = false;  ///< a part of the mesh itself (mesh_arrays.hpp), by VTKHDF's name
     std::string file = {};    ///< that has the values, of the same folder; "": the step's own
-    /// Of a file with several steps: offset_bytes of each; empty where the field is static, or only the HDF5 library finds them.
+    /// For a file with several steps, offset_bytes of each; empty where the field is static, or only the HDF5
+    /// library finds them.
     std::vector<std::int64_t> offsets_of_steps = {};
 };
 

@@ -14,11 +14,13 @@ namespace hakobi::format {
 ///
 ///  1. `append` decides where a step's values go, behind all that is in the file, and what makes the step visible.
 ///  2. The ranks store the values. Steps after it may be appended, and their values stored, meanwhile.
-///  3. Layout::commit is written, in its order: what is new first, and last one extent of less than a sector, which no kill tears. Before it
-///     a reader finds the steps before, behind it this one, too. Steps are committed in the order of `append`.
+///  3. Layout::commit is written, in its order: new parts first, and last one extent of less than a sector,
+///     which no kill tears. Before that extent is written a reader finds the earlier steps, after it this
+///     one, too. Steps are committed in the order of `append`.
 ///
-/// What is never committed is bytes behind the file's end that nobody finds. Where the bytes go depends on the steps' descriptions and the
-/// sizes of their chunks alone, not on when the steps before are stored. Local.
+/// A step that is never committed is bytes behind the file's end that nobody finds. Where the bytes go
+/// depends on the steps' descriptions and the sizes of their chunks alone, not on when the steps before are
+/// stored. Local.
 class GrowingFile {
   public:
     GrowingFile() = default;

@@ -29,14 +29,15 @@ struct StoredChunk {
 struct Layout {
     std::vector<Extent> metadata;
     std::vector<std::int64_t> offsets_bytes;
-    /// Of a field in filtered chunks (chunks.hpp): where each goes. Its entry in offsets_bytes means nothing.
+    /// For a field in filtered chunks (chunks.hpp), the offset of each chunk. Its entry in offsets_bytes
+    /// means nothing.
     std::vector<std::vector<std::int64_t>> chunk_offsets_bytes;
     std::int64_t file_bytes = 0;
     /// Where the step is several files, which lie behind each other in these addresses: field i's alone.
     std::vector<storage::Member> members = {};
     std::int64_t time_offset_bytes = 0;  ///< where the metadata hold the step's time as a double; 0: nowhere
-    /// Of a step that a file with several gets (growing_file.hpp): what makes it a part of the file, in the order of writing, once
-    /// the values are stored. `metadata` is empty then. Rank 0's.
+    /// For a step of a file with several (growing_file.hpp), the extents that make it a part of the file, in
+    /// the order of writing, once the values are stored. `metadata` is empty then. Rank 0's.
     std::vector<Extent> commit;
 };
 

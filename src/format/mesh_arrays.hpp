@@ -2,7 +2,8 @@
 
 #include <string_view>
 
-// The arrays that a mesh is made of, by VTKHDF's names. Of P pieces, one a rank, each with its own numbering from 0:
+// The arrays that a mesh is made of, by VTKHDF's names. There are P pieces, one a rank, each with its own
+// numbering from 0:
 
 namespace hakobi::format {
 

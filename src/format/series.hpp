@@ -15,7 +15,8 @@ struct SeriesSource {
     std::int64_t num_records = 1;
 };
 
-/// What a file says that shows a series as one data set. The fields' values stay in the sources, but where it has copies.
+/// The contents of a file that shows a series as one data set. The fields' values stay in the sources, except
+/// where it has copies.
 struct SeriesDescription {
     StepDescription shown;               ///< every field of the series; `time` means nothing
     std::vector<SeriesSource> sources;   ///< in the order of their records

@@ -45,7 +45,7 @@ enum class Place : std::uint8_t { grid = 0, points = 1, cells = 2, mesh = 3 };
 /// "on a grid", "on points", …
 [[nodiscard]] std::string_view text_of(Place place);
 
-/// What a file says of one field, without its values and without who holds them.
+/// The description of one field in a file, without its values and the ranks that hold them.
 struct FieldDescription {
     std::string name, units, long_name, standard_name;
     ValueType type = ValueType::float64;
@@ -83,10 +83,10 @@ struct StepDescription {
 /// CF's attribute: "lat lon".
 [[nodiscard]] std::string coordinates_text(const FieldDescription& field);
 
-/// What check_description demands, which the format of the step says (Format::rules).
+/// The rules of check_description, which the step's format states (Format::rules).
 struct Rules {
-    /// What fields name as their coordinates is in any step so far: who knows these checks it (StoredFields). Else it is in the step,
-    /// whose file stands alone.
+    /// A field's coordinates may be in any step so far; StoredFields knows these and checks them. Without it
+    /// they are in the step, whose file stands alone.
     bool is_of_series = false;
     std::size_t most_attribute_bytes = 32 << 10;  ///< of one; an HDF5 object's header holds 64 KiB
 };

@@ -16,8 +16,8 @@ struct grib_keys_iterator;
 namespace hakobi::format::grib {
 
 /// ECMWF's ecCodes, loaded when a GRIB message first needs it: a program that never meets one does not need the library,
-/// and libhakobi does not depend on it. Which one: the file that $HAKOBI_ECCODES names and no other, else libeccodes.so.0,
-/// else libeccodes.so, as the system's loader finds them.
+/// and libhakobi does not depend on it. The file is the one that $HAKOBI_ECCODES names; without that variable
+/// libeccodes.so.0, else libeccodes.so, as the system's loader finds them.
 ///
 /// ecCodes is not safe in threads unless it is built so, which Debian's is not: whoever calls a function below holds
 /// `mutex`.

@@ -26,7 +26,7 @@ class MessageFile {
 
     /// not_found, permission, io. The file is to be read only by this object, and not to change.
     static Result<MessageFile> open(const std::string& path);
-    /// What comes next; nothing at the end. An error of the storage ends it.
+    /// Returns the next message, nothing at the end. An error of the storage ends it.
     Result<std::optional<Found>> next();
 
   private:

@@ -36,7 +36,8 @@ class ChunkTree {
     [[nodiscard]] std::int64_t node_bytes() const;
     /// Adds a chunk behind all others, in C order. Nodes that it fills go to `nodes`.
     void add(const PlacedChunk& chunk, const Allocate& allocate, std::vector<Extent>& nodes);
-    /// What the root has of all chunks so far; the nodes below it that are not full go to `nodes`. There is a chunk.
+    /// Returns the root's bytes for all chunks so far; the nodes below it that are not full go to `nodes`.
+    /// Requires at least one chunk.
     [[nodiscard]] std::vector<std::byte> root(const Allocate& allocate, std::vector<Extent>& nodes) const;
     [[nodiscard]] const PlacedChunk& first() const { return first_; }
 

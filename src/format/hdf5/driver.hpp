@@ -8,7 +8,7 @@
 
 namespace hakobi::format {
 
-// What file drivers of ours share; for their .cpp files.
+// Definitions that our file drivers share; for their .cpp files.
 
 /// HDF5's file object, extended as its drivers do: the public part first. A driver derives its own from it.
 struct DriverFile {

@@ -21,7 +21,7 @@ namespace hakobi::format {
 /// The attribute of the root group of a file that takes several steps.
 inline constexpr const char* steps_mark = "hakobi_steps";
 
-/// A growing file that is an HDF5 file. Of each step:
+/// A growing file that is an HDF5 file. For each step:
 ///
 ///  1. Its values lie together behind all that is in the file: of each field one chunk, or the filtered chunks that it has.
 ///  2. Behind them is all metadata anew, as many as a file of one step has, by the HDF5 library. It makes the data sets as long as the steps so far,
@@ -68,7 +68,7 @@ class GrowingHdf5 : public GrowingFile {
     [[nodiscard]] virtual std::vector<std::uint64_t> scalars_of(const StepDescription& step) = 0;
     /// The sizes of what else is stored once, in the order of `once_`, where the places are.
     [[nodiscard]] virtual std::vector<std::int64_t> sizes_once() const { return {}; }
-    /// 2. What is stored once is written by the first.
+    /// 2. The first call writes what is stored once.
     virtual void build(SparseImage& image, Placement& placement) = 0;
 
     /// Gives a data set, made by Builder::create_in_chunks, the chunks of a tree.
@@ -76,7 +76,8 @@ class GrowingHdf5 : public GrowingFile {
 
     /// Adds a chunk that the file has to a tree.
     void add_chunk(ChunkTree& tree, const PlacedChunk& chunk);
-    // Of a file that has steps already; Hdf5Failure says why it is not what we would have made.
+    // For a file that has steps already. Throws Hdf5Failure, which says why, for a file that we would not
+    // have made.
     /// Begins with what it has: where it ends, by its superblock, and its steps.
     void resume(hid_t file, const StepDescription& next, std::int64_t num_steps);
     /// Adds a data set's chunks, which must be of that shape and filtered as the field says, to a tree. Returns where the last one is.

@@ -7,7 +7,7 @@
 
 #include "format/step.hpp"
 
-// What the HDF5 calls of the formats share; for .cpp files.
+// Definitions that the formats' HDF5 calls share; for .cpp files.
 
 namespace hakobi::format {
 

@@ -16,8 +16,8 @@ class ImageDriver {
     /// `placement`: says where everything goes, and outlives the files; null: HDF5 appends.
     explicit ImageDriver(Placement* placement = nullptr);
 
-    /// What a write of data takes in the place of bytes that somebody else will store: nothing is read there, and the image
-    /// records where they go (SparseImage::leave).
+    /// Returns the pointer that a write passes for bytes that somebody else will store: nothing is read from
+    /// it, and the image records where the bytes go (SparseImage::leave).
     [[nodiscard]] static const void* somebody_elses();
     /// Makes a file access property list open `image` whatever the name; negative on failure.
     [[nodiscard]] herr_t use(hid_t file_access, SparseImage& image) const;

@@ -25,7 +25,7 @@ class ReadDriver {
 
     /// The collection at an address of the file that `object` is in, by the same blocks; nothing where it is damaged.
     static std::optional<HeapCollection> read_collection(hid_t object, std::uint64_t address);
-    /// Of that file.
+    /// The size of that file in bytes.
     static std::int64_t size_of(hid_t object);
 
   private:

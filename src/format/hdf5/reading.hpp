@@ -12,7 +12,7 @@
 #include "format/hdf5/read_driver.hpp"
 #include "storage/file.hpp"
 
-// What readers of the formats that are HDF5 files share. All but check_kind and with_file throw Hdf5Failure.
+// Functions that readers of the HDF5 formats share. All but check_kind and with_file throw Hdf5Failure.
 
 namespace hakobi::format {
 
@@ -53,7 +53,7 @@ Status with_file(const std::string& path, const char* kind, Body&& body) {
 
 /// The names of a group's links, in the order in which they were made where the file records it.
 [[nodiscard]] std::vector<std::string> names_in(hid_t group);
-/// What ncdump calls the type, or a description of one that it has no word for.
+/// Returns ncdump's name of the type, or a description of a type that it has no name for.
 [[nodiscard]] std::string text_of_type(hid_t type);
 [[nodiscard]] std::vector<std::int64_t> extents_of(hid_t dataset, bool* is_unlimited = nullptr);
 /// The text of an attribute; several texts are joined by commas.

@@ -10,7 +10,7 @@ namespace hakobi::format {
 /// others of equal value. Pure.
 [[nodiscard]] std::string differing(const Attributes& a, const Attributes& b);
 
-/// What a field's data set says of it (describe_field). Pure.
+/// Returns the attributes of a field's data set (describe_field). Pure.
 [[nodiscard]] Attributes stored_attributes(const FieldDescription& field);
 
 }  // namespace hakobi::format

@@ -11,13 +11,14 @@
 #include "format/hdf5/image_driver.hpp"
 #include "format/step.hpp"
 
-// What files of one step and of several are laid out with. Everything throws Hdf5Failure.
+// Classes that lay out files of one step and of several. Everything throws Hdf5Failure.
 
 namespace hakobi::format {
 
 inline constexpr std::string_view time_name = "TimeValue";  ///< of FieldData, by VTK
 
-/// Everything that is open while one file is laid out. What its functions return is closed with the file, also when something throws on the way.
+/// Everything that is open while one file is laid out. Handles that its functions return are closed with the
+/// file, also when something throws on the way.
 class GridBuilder {
   public:
     /// `placement`: as of ImageDriver.

@@ -14,7 +14,7 @@ namespace hakobi::format {
 ///  2. The group Steps has the times (Values) and where each step begins in each array. TimeValue of FieldData is another name of Values.
 ///  3. Sequences that are equal (0 of every step; s times the number of points) are one data set of several names; those of equal numbers
 ///     are stored nowhere, but fill values.
-///  4. What the mesh's arrays are to be known by when a run goes on is an attribute of theirs, which Output adds.
+///  4. The mesh's arrays have an attribute, which Output adds, by which a run that goes on recognises them.
 [[nodiscard]] std::unique_ptr<GrowingFile> begin_file_vtkhdf();
 Result<std::unique_ptr<GrowingFile>> resume_file_vtkhdf(const std::string& path, const StepDescription& next);
 

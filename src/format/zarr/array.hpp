@@ -12,8 +12,9 @@
 
 namespace hakobi::format::zarr {
 
-/// A field as an array of a Zarr group, without its values. What the words of Zarr 3 count with time first has no time here:
-/// each step is one shard (a chunk, where it holds one only), and so is all of a static field.
+/// A field as an array of a Zarr group, without its values. Where Zarr 3 counts time as the first dimension,
+/// time is left out here: each step is one shard (a chunk, where it holds one only), and so is all of a
+/// static field.
 struct Array {
     std::string name;
     ValueType type = ValueType::float64;
@@ -35,7 +36,7 @@ struct Array {
     /// "c.12.0.0": the shard of a step, or of a static field.
     [[nodiscard]] std::string key(std::int64_t step) const;
 
-    /// What the array's zarr.json says when the series has `num_steps`.
+    /// Returns the array's zarr.json for a series of `num_steps`.
     [[nodiscard]] nlohmann::ordered_json to_json(std::int64_t num_steps) const;
     /// Back. unsupported, saying why, for arrays that are not made like these.
     static Result<Array> from_json(std::string name, const nlohmann::ordered_json& document);

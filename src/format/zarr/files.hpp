@@ -13,9 +13,10 @@
 
 namespace hakobi::format::zarr {
 
-// What a group's writer and readers do to storage: all of it, with files of a file system and with objects of a server, which the
-// store's path names with its scheme. `inside` is a name in the store: "zarr.json", "eta/c.12.0.0". Nothing outside of the store is
-// reached by one, by links either (storage/beneath.hpp; objects have none, and whoever gives names has checked them). All local.
+// All accesses of a group's writer and readers to storage: to files of a file system, or to objects of a
+// server, which the store's path names with its scheme. `inside` is a name in the store: "zarr.json",
+// "eta/c.12.0.0". Nothing outside of the store is reached by one, by links either (storage/beneath.hpp;
+// objects have none, and whoever gives names has checked them). All local.
 
 /// "STORE/eta/zarr.json": what messages call it.
 [[nodiscard]] std::string path_in(const std::string& store, std::string_view inside);
@@ -36,7 +37,7 @@ Status place(const std::string& from, const std::string& store, const std::strin
 /// The same by a copy, which `from` outlives: the store is on other storage.
 Status place_copy(const std::string& from, std::int64_t file_bytes, const std::string& store,
                   const std::string& inside, bool sync, const storage::Pace& pace);
-/// Of an object.
+/// Returns the version of an object.
 Result<std::string> version_of(const std::string& store, const std::string& inside);
 /// The size of a file or object in bytes; nothing where there is none. format for what is no file.
 Result<std::optional<std::int64_t>> size_of(const std::string& store, const std::string& inside);
@@ -45,7 +46,7 @@ Result<std::optional<std::int64_t>> size_of(const std::string& store, const std:
 
 /// The names directly in a folder.
 Result<std::vector<std::string>> names_in(const std::string& store, const std::string& inside);
-/// What is not there has been removed.
+/// Removes a file or object; a missing one is no error.
 Status remove(const std::string& store, const std::string& inside);
 /// Removes a folder with nothing in it, "" for the store itself; one that others have put something into stays.
 Status remove_folder(const std::string& store, const std::string& inside);

@@ -41,8 +41,9 @@ namespace hakobi::format::zarr {
 
 inline constexpr std::int64_t times_a_chunk = 1024;
 
-/// What a group says of itself. Functions are local; they return unsupported for what is no group of Hakobi's, format
-/// for a damaged one: such is one whose arrays have names that no field or axis may have, for names are followed.
+/// The metadata of a group. Functions are local; they return unsupported for a group that is not Hakobi's,
+/// format for a damaged one. A group is damaged, too, if arrays have names that no field or axis may have,
+/// since names are followed.
 struct Group {
     nlohmann::ordered_json attributes, arrays;  ///< arrays: zarr.json of each by its name
     std::vector<double> times;

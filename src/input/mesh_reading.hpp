@@ -10,11 +10,11 @@
 
 namespace hakobi::input {
 
-/// What a step says of its mesh; not_found where it has none, format where its arrays do not fit each other.
+/// Returns a step's mesh; not_found where it has none, format where its arrays do not fit each other.
 Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path);
 
 /// A rank's way through a mesh: who reads which pieces is decided by the pieces' sizes alone, which every rank reads (three
-/// numbers a piece), and the pieces' own numbering becomes one. What reads is the caller's, and may throw.
+/// numbers a piece), and the pieces' own numbering becomes one. The caller reads, and may throw.
 class MeshReading {
   public:
     using Read = std::function<void(std::string_view name, FieldRead::Data data, Block block)>;
@@ -22,7 +22,7 @@ class MeshReading {
     /// `path`: the step's file, for errors.
     MeshReading(const format::FoundStep& step, InputMesh mesh, std::string path, int rank, int num_ranks);
     void read_counts(const Read& read);
-    /// Which pieces are this rank's; format where the pieces' sizes are not the arrays'.
+    /// Determines this rank's pieces; format where the pieces' sizes are not the arrays'.
     Status share();
     void read_arrays(const Read& read);
     /// One numbering; format where a piece names points that it has not.

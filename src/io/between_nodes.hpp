@@ -18,7 +18,8 @@ class BetweenNodes {
   public:
     explicit BetweenNodes(const PhaseSite& site);
 
-    /// What says that the part's staging buffer may be written (`turn`) or read (`Slot::filled | turn`).
+    /// The word that says when the part's staging buffer may be written (`turn`) or read (`Slot::filled |
+    /// turn`).
     [[nodiscard]] FutexWord& awaited(const CyclePart& part) const;
     /// Waits, and moves messages meanwhile, which progress only while somebody asks.
     void wait_for(FutexWord& word, std::uint32_t value);

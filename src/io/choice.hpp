@@ -7,13 +7,13 @@
 
 namespace hakobi::io {
 
-// Which way a collective call goes: decided here and nowhere else, from values, so that every rank decides alike. Pure. The
-// thresholds and their sources are policy.hpp's.
+// Chooses the path of a collective call, here and nowhere else, from values, so that every rank decides
+// alike. Pure. The thresholds and their sources are policy.hpp's.
 
 /// The hint hakobi_shuffle.
 enum class ShuffleHint { automatic, always, never };
 
-/// What is the same in every call on one file, on all ranks.
+/// The facts that hold for every call on one file, on all ranks.
 struct FileSetting {
     int num_ranks = 1;
     bool is_one_node = true;
@@ -40,7 +40,8 @@ struct FileSetting {
 /// The longest cycle that a call should have where nobody asks for another; 0: a collective buffer's length.
 [[nodiscard]] std::int64_t most_cycle_bytes(const RequestTotals& totals);
 
-/// What the ranks know of a call when they meet. Without mailboxes (several nodes) the last four stay as they are.
+/// The facts that the ranks know of a call when they meet. Without mailboxes (several nodes) the last four
+/// stay as they are.
 struct Facts {
     bool is_write = false;
     bool is_hidden = false;  ///< the caller does not wait for the storage
@@ -51,8 +52,8 @@ struct Facts {
     bool is_ahead_granted = false;      ///< the ranks run ahead from the next call on (ahead.hpp)
 };
 
-/// What all ranks do: nothing any more; the leader serves the mailboxes; each moves its own pieces; two-phase I/O, whose first
-/// phase is the shuffle.
+/// The path that all ranks take: nothing is left to do; the leader serves the mailboxes; each moves its own
+/// pieces; two-phase I/O, whose first phase is the shuffle.
 enum class Path : std::int64_t { nothing, mailbox, own_pieces, two_phase };
 
 /// Why a call goes its way; `text_of` has the words that HAKOBI_EXPLAIN=1 prints.

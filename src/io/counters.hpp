@@ -4,7 +4,7 @@
 
 namespace hakobi::io {
 
-/// What one rank's calls on one engine cost so far; local.
+/// The costs of one rank's calls on one engine so far; local.
 struct EngineCounters {
     std::int64_t calls = 0, cycles = 0, direct_calls = 0;
     std::int64_t user_bytes = 0;    ///< bytes of this rank's requests

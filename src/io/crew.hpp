@@ -27,9 +27,10 @@ struct Aggregators {
     [[nodiscard]] static Aggregators choose(const Comm& comm, int count, int per_node);
 };
 
-/// What the ranks of a communicator keep for all files that they open on it, one after another or several at once:
-/// collective buffers in memory that a node shares, and each aggregator's pipeline with its threads. A file's engine sets it
-/// up before its first shuffle and finds it ready from then on, while files want the same of it.
+/// Resources that the ranks of a communicator keep for all files that they open on it, one after another or
+/// several at once: collective buffers in memory that a node shares, and each aggregator's pipeline with its
+/// threads. A file's engine sets it up before its first shuffle and finds it ready from then on, while files
+/// want the same of it.
 ///
 /// A rank's calls come from one thread, in the same order on all ranks, as MPI asks of a communicator.
 class Crew final : public mpi::Attachment {
@@ -42,7 +43,7 @@ class Crew final : public mpi::Attachment {
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
-    /// What a file wants; equal on all ranks.
+    /// The resources that a file wants; equal on all ranks.
     struct Wishes {
         std::vector<int> aggregators;  ///< ranks
         std::int64_t cb_bytes = 0;
@@ -60,7 +61,7 @@ class Crew final : public mpi::Attachment {
     /// Before a phase, by all ranks of the node: divides the buffers so, once what they hold is stored, and numbers turns from 0
     /// again where that is new or the numbers come to their end.
     void prepare_turns(const Comm& comm, node::Team& team, const Rings& rings, const Rings& staging_rings);
-    /// Of each local aggregator's lanes: the turn that comes next. Equal on the node's ranks.
+    /// The next turn of each local aggregator's lanes. Equal on the node's ranks.
     [[nodiscard]] std::vector<std::uint32_t>& next_turns() { return next_turns_; }
     /// The staging buffers' turns begin with the phase. The leader's, while the node's ranks meet.
     void reset_staging();

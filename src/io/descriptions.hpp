@@ -13,11 +13,11 @@
 
 namespace hakobi::io {
 
-// Which ranks learn what of each other's file regions, between nodes: an aggregator learns of the bytes in its file domain,
-// and nobody else. Pure; paths/two_phase.cpp sends. A description is one word that says for how long it holds, and
-// Region::to_words of the whole region or of its part in the domain, whichever is shorter.
+// Distributes the ranks' file regions between nodes: an aggregator learns of the bytes in its file domain,
+// and nobody else does. Pure; paths/two_phase.cpp sends. A description is one word that says for how long it
+// holds, and Region::to_words of the whole region or of its part in the domain, whichever is shorter.
 
-/// What one rank tells the aggregator of a file domain.
+/// The message of one rank to the aggregator of a file domain.
 struct Description {
     int domain = 0;
     std::span<const std::int64_t> words;
@@ -77,7 +77,7 @@ class HeldRegions {
     std::vector<int> nodes_;
 };
 
-/// What one rank has told others in a call, and what it holds as an aggregator.
+/// The descriptions that one rank has sent in a call, and those that it holds as an aggregator.
 struct Descriptions {
     std::optional<Describer> told = {};
     HeldRegions held = {};

@@ -24,7 +24,7 @@ class Engine {
     struct Impl;
 
   public:
-    /// Of a call that `move_ahead` may take: longer ones do not notice the way through regions.
+    /// The longest call that `move_ahead` may take: longer ones do not notice the way through regions.
     static constexpr std::int64_t most_bytes_ahead = (std::int64_t{16} << 10) - 1;
 
     /// The options of rank 0 hold for all ranks. Between this call and the first on the engine nobody else writes.

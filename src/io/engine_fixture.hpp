@@ -21,7 +21,7 @@ inline std::byte value_at(std::int64_t offset, int rank) {
         (static_cast<std::uint64_t>(offset) * 2654435761u + static_cast<unsigned>(rank) * 97u) >> 7);
 }
 
-/// What a request of `rank` writes there.
+/// Returns the values that a request of `rank` writes to the region.
 inline std::vector<std::byte> values_of(const Region& region, int rank) {
     std::vector<std::byte> values;
     for (Cursor at(region); !at.at_end(); at.advance(at.remaining()))
@@ -84,7 +84,7 @@ class EngineTest : public testing::TestWithParam<Setting> {
         if (comm_.rank() == 0) std::filesystem::remove(path_);
         comm_.free();
     }
-    /// Of one of the ranks, the same on all.
+    /// Returns the pid of one of the ranks, the same on all.
     std::int64_t pid_of_a_rank() {
         std::vector<std::int64_t> pid{getpid()};
         mpi::all_max(comm_, pid);

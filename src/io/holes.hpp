@@ -8,7 +8,7 @@
 
 namespace hakobi::io {
 
-/// What writing around holes costs (docs/decisions/0003).
+/// The costs of writing around holes (docs/decisions/0003).
 struct HoleCosts {
     bool may_fill = false;  ///< holes may be read and written back, under a lock
     storage::ServiceCosts::Cost read, write;

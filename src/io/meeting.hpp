@@ -14,7 +14,7 @@
 
 namespace hakobi::io {
 
-/// What a meeting has found; equal on all ranks.
+/// The result of a meeting; equal on all ranks.
 struct Met {
     RequestTotals totals;
     Choice choice;

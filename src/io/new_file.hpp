@@ -15,8 +15,9 @@ struct NewFile {
 };
 
 /// Makes it, empty, with the layout that the hints ask for or that suits it (layout_choice.hpp), where its storage has layouts to
-/// choose. What was chosen and why is said with HAKOBI_EXPLAIN=1; what of the hints is not obeyed to the letter is said on stderr in
-/// any case. Returns whether the file was made: else nothing has happened, and the file is to be made as usual. Local, one rank's.
+/// choose. Prints its choice with the reasons if HAKOBI_EXPLAIN=1, and hints that it does not obey to the
+/// letter on stderr in any case. Returns whether the file was made: else nothing has happened, and the caller
+/// makes the file as usual. Local, one rank's.
 [[nodiscard]] bool make_with_layout(const NewFile& file, const EngineOptions& options);
 
 }  // namespace hakobi::io

@@ -23,7 +23,7 @@ struct NodeBuffers {
     int depth = 0;
     Rings rings, staging_rings;    ///< how it is divided now
     FutexWord* changed = nullptr;  ///< counts the buffers that have opened, of files by server
-    /// Which all of them lie in, and what of it this process has locked.
+    /// The window that all of them lie in, and the part of it that this process has locked.
     struct Mapped {
         node::NodeWindow* window = nullptr;
         PageLocks* locks = nullptr;

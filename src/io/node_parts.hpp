@@ -28,7 +28,7 @@ class NodeParts {
             own[static_cast<std::size_t>(part.cycle)] = static_cast<Bytes>(bytes);
         }
     }
-    /// Of the ranks before this one.
+    /// The bytes that ranks before this one contribute to `cycle`.
     [[nodiscard]] std::int64_t bytes_before(std::int64_t cycle) const {
         std::int64_t sum = 0;
         for (int rank = 0; rank < node_rank_; ++rank) sum += words_of(rank)[static_cast<std::size_t>(cycle)];

@@ -43,9 +43,9 @@ class OpenedFile {
     [[nodiscard]] storage::File* get() const { return file_.get(); }
 
     [[nodiscard]] Service service() const { return service_; }
-    /// What another rank knows holds here, too.
+    /// Takes over another rank's knowledge of the storage.
     void hear(Service service) { service_ = std::max(service_, service); }
-    /// What accesses of this rank have shown: remembered for the device's other files. The file is open.
+    /// Takes over what this rank's accesses have shown, for the device's other files, too. The file is open.
     void learn(Service service);
 
   private:

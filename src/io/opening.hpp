@@ -12,7 +12,7 @@
 
 namespace hakobi::io {
 
-/// What all ranks know alike once a file is open.
+/// The facts that all ranks know alike once a file is open.
 struct Opening {
     EngineOptions options;  ///< in force: rank 0's, with what nobody has chosen
     FileSetting setting;

@@ -19,7 +19,8 @@ struct PhasePlan {
     std::vector<std::uint32_t>
         turns;  ///< of each cycle: its turn in its lane, or its staging turn of this phase
     std::vector<std::uint32_t> first_turns;  ///< in this phase: of each local aggregator's lanes
-    /// Of each ring of staging buffers: cycles of other nodes' aggregators that this node contributes to, in staging order.
+    /// For each ring of staging buffers, the cycles of other nodes' aggregators that this node contributes
+    /// to, in staging order.
     std::vector<std::vector<std::uint32_t>> staging_cycles;
     static constexpr std::uint32_t no_turn = 0xffffffff;
 

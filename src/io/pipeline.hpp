@@ -24,7 +24,8 @@
 
 namespace hakobi::io {
 
-/// What one turn of an aggregator moves: the file's bytes [begin, end), which stand in its buffer from `at` on.
+/// The bytes that one turn of an aggregator moves: the file's [begin, end), which stand in its buffer from
+/// `at` on.
 struct Turn {
     std::int64_t begin_bytes = 0, end_bytes = 0;
     bool is_dense = false;  ///< writing: every byte of it is deposited; else the marks say which
@@ -42,7 +43,7 @@ struct LaneTurns {
     [[nodiscard]] const Turn& turn(std::uint32_t number) const { return turns[number - first_turn]; }
 };
 
-/// What one aggregator accesses in one phase of one file.
+/// The accesses of one aggregator in one phase of one file.
 struct PhaseTask {
     std::vector<LaneTurns> lanes;
     bool is_write = false;
@@ -78,8 +79,8 @@ struct Phase {
     std::atomic<bool> has_failed{false};
     std::atomic<bool> has_given_up{
         false};  ///< an access is under way, and may be for ever: its buffer must not be used again
-    /// Of each turn, until its file access is over, and until the dispatcher has heard of its buffer's deposits or
-    /// collections: the last buffers of a phase may be read out and still be on their way to it.
+    /// Counts turns. Each is open until its file access is over and the dispatcher has heard of its buffer's
+    /// deposits or collections: the last buffers of a phase may be read out and still be on their way to it.
     FutexWord num_open{0};
     std::atomic<std::uint32_t> num_accesses{0};  ///< of `num_open`: those of storage
     std::mutex mutex;                            // of what follows

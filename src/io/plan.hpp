@@ -66,8 +66,8 @@ struct Domains {
     [[nodiscard]] std::int64_t round_of(std::int64_t cycle) const {
         return is_by_server() ? place(cycle).round : cycle % cycles_per_domain;
     }
-    /// Of a cycle's message between its aggregator and a node: of one domain's messages no two have the same. `divide` keeps it
-    /// below MPI_TAG_UB by bounding the cycles of a domain.
+    /// The tag of a cycle's message between its aggregator and a node; no two messages of one domain have the
+    /// same. `divide` keeps it below MPI_TAG_UB by bounding the cycles of a domain.
     [[nodiscard]] std::int64_t tag_of(std::int64_t cycle, int node, int num_nodes) const {
         return (is_by_server() ? place(cycle).number : cycle % cycles_per_domain) * num_nodes + node;
     }
@@ -104,16 +104,16 @@ struct Domains {
 /// The same by server.
 [[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
                                    const StripedPlan& striped, std::int64_t max_cycles);
-/// Of `num_aggregators` that share so many objects: the objects that one has bytes of, at most.
+/// Returns how many objects one of `num_aggregators`, which share `num_objects`, has bytes of at most.
 [[nodiscard]] int most_objects_of_domain(int num_objects, int num_aggregators);
 /// The largest part of a stripe, in equal whole pages, that a buffer of `cb_bytes` holds; 0: there is none.
 [[nodiscard]] std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes);
 
-/// What one phase covers at most: each node has a tally of every cycle (slots.hpp). A phase fills and drains the aggregators' buffers,
-/// of which 1,800 aggregators (450 servers of Frontier with four each) have 14,400.
+/// The most cycles of a phase: each node has a tally of every cycle (slots.hpp). A phase fills and drains the
+/// aggregators' buffers, of which 1,800 aggregators (450 servers of Frontier with four each) have 14,400.
 constexpr std::int64_t max_cycles_of_phase = 16384;
 
-/// What a call is divided among, and by.
+/// The parameters by which a call is divided.
 struct Division {
     int num_aggregators = 1, num_nodes = 1;
     std::int64_t cb_bytes = 0;  ///< a collective buffer
@@ -138,8 +138,8 @@ struct CyclePart {
 /// domain (by server: of every object of it), then the second, and so on, which keeps all aggregators and servers busy.
 [[nodiscard]] std::vector<CyclePart> parts_of(const Region& region, const Domains& domains);
 
-/// Which ranks aggregate: `count` of them (0: `per_node` a node), spread over the nodes and within each; ascending by
-/// node. `ranks_of_node[n]` lists the ranks of node n.
+/// Returns the ranks that aggregate: `count` of them (0: `per_node` a node), spread over the nodes and within
+/// each; ascending by node. `ranks_of_node[n]` lists the ranks of node n.
 [[nodiscard]] std::vector<int> choose_aggregators(std::span<const std::vector<int>> ranks_of_node, int count,
                                                   int per_node);
 

@@ -44,7 +44,8 @@ constexpr int believed_waits = 4;
 /// Writes of more pass the gate, one rank at a time: 2.6 MB a rank 0.368 s with it, 0.399 without; 47,008 bytes 418 us with
 /// it, 229 without (D4).
 constexpr Bytes gated_from = 2 * mib;
-/// What a rank writes once through: each change of hands costs a wake-up (FLASH, with 1 MiB 0.40 s, so 0.37; D4).
+/// The bytes that a rank writes each time it is through a gate: each change of hands costs a wake-up (FLASH,
+/// with 1 MiB 0.40 s, so 0.37; D4).
 constexpr Bytes gate_batch = 16 * mib;
 /// A copy that the kernel would do slowly goes through so much, which stays in the processor's cache (decision 6).
 constexpr Bytes bounce = 256 * kib;
@@ -85,18 +86,20 @@ constexpr Bytes device_scratch = 4 * mib;
 constexpr std::size_t most_copied_parts = 4;
 
 // --- Collective buffers (opening.cpp) -----------------------------------------------------------------------------------
-/// Of an aggregator: four under way and two that fill. With eight, those that a first call takes from the kernel cost 5 ms more, and
-/// what was deposited leaves the processor's cache (block3d, 8 ranks, model: 0.61 CPU s/GB, 0.68 with eight; D7).
+/// The buffers of an aggregator: four under way and two that fill. With eight, those that a first call takes
+/// from the kernel cost 5 ms more, and deposited bytes leave the processor's cache (block3d, 8 ranks, model:
+/// 0.61 CPU s/GB, 0.68 with eight; D7).
 constexpr int usual_depth = 6;
 
 // --- Cycles (paths/two_phase.cpp) ---------------------------------------------------------------------------------------
-/// Of storage that serves from memory: what was deposited is still in the processor's cache when it is written (decision 5).
+/// The cycle for storage that serves from memory: deposited bytes are still in the processor's cache when
+/// they are written (decision 5).
 constexpr Bytes cached_cycle = 1 * mib;
 /// Shorter ones cost more in hand-overs than they overlap.
 constexpr Bytes smallest_cycle = 256 * kib;
 
-/// Of what is read by requests: a gap that is read over costs less than another request, at 1 Gbit/s 2 ms (D79). Cycles are so short where what
-/// lies between the pieces would else be more than half of what is asked for.
+/// The longest gap that is read over on storage read by requests: it costs less than another request, at 1
+/// Gbit/s 2 ms (D79). Cycles are so short where the gaps would otherwise exceed half of the bytes asked for.
 constexpr Bytes requested_gap = 256 * kib;
 
 // --- Files with stripes (opening.cpp, striping.cpp; D51, D52) -------------------------------------------------------------
@@ -116,7 +119,7 @@ constexpr int most_striped_threads = 64;
 /// An access that takes so long, and so many times as long as the mean of the others, is late.
 constexpr double late_s = 1.0, late_times = 10;
 
-/// What the hint striping_unit takes, and what storage is believed to say of itself.
+/// The range of the hint striping_unit, and of stripe sizes that storage is believed to have.
 constexpr Bytes least_stripe = 4 * kib, most_stripe = 1024 * mib;
 
 // --- The layout of new files (layout_choice.cpp) -----------------------------------------------------------------------

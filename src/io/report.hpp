@@ -29,11 +29,11 @@ class Explainer {
     /// Said without HAKOBI_EXPLAIN, too, of files whose names differ in digits alone once.
     void warn(const std::string& text) const;
     void path(const Choice& choice, const RequestTotals& totals, bool is_write);
-    /// Of a call without a meeting, of which this rank knows only its own part.
+    /// Reports a call without a meeting; this rank knows only its own part of it.
     void alone(Why why, bool is_write, std::int64_t size_bytes);
     void phase(const Domains& domains, const NodeBuffers& buffers, const EngineOptions& options,
                bool is_involved);
-    /// What this rank's accesses say of the servers, on whichever rank that is: only where one was late.
+    /// Reports the servers' times in this rank's accesses, on any rank, but only where a server was late.
     void servers(const ServerWatch& watch);
     [[nodiscard]] bool tells_late() const { return tells_late_; }
 
@@ -69,13 +69,13 @@ class CallLog {
     bool is_on_ = false;
     std::vector<CallProfile> calls_;
 };
-/// What is asked for by some rank of a file; equal on all.
+/// The reports that some rank of a file asks for; equal on all.
 struct ReportWishes {
     bool profile = false, trace = false;
 };
 [[nodiscard]] bool is_profile_wanted(const EngineOptions& options);
 
-/// What is counted and told of one file's calls, by one rank.
+/// One rank's counters and reports of one file's calls.
 struct Account {
     EngineCounters counters;
     Timeline timeline;  ///< I/O threads add to it, too

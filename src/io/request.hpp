@@ -19,7 +19,8 @@ struct WhenStored {
     /// The file that it wrote to, and which writer it is of how many. Called once on each writer, on any thread, before the call's
     /// `wait` returns; not after an error of that writer.
     std::function<void(storage::File& file, int writer, int num_writers)> tell = {};
-    /// What the writer has stored is on stable storage before. The system tells a failed sync once: it is the call's error.
+    /// The bytes that the writer has stored are brought to stable storage before. The system tells a failed
+    /// sync once: it is the call's error.
     bool sync = false;
 
     Status operator()(storage::File& file, int writer, int num_writers) const {
@@ -29,8 +30,8 @@ struct WhenStored {
     }
 };
 
-/// What one rank asks of a collective call: the n-th byte of `memory` is the n-th of `file`. Nothing changes it; what it
-/// refers to is lent until the call returns.
+/// One rank's part in a collective call: the n-th byte of `memory` is the n-th of `file`. It never changes;
+/// the memory that it refers to is lent until the call returns.
 struct Request {
     bool is_write = false;
     bool is_hidden = false;              ///< the call returns when the bytes are out of this rank's memory
@@ -43,7 +44,8 @@ struct Request {
 
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 
-/// How far a call has come on one rank. What a path has moved, and what is left, is known from here alone.
+/// How far a call has come on one rank. Only this object knows which bytes a path has moved and which are
+/// left.
 struct Progress {
     std::int64_t position = 0;          ///< in the file: the request's bytes before it are moved
     std::int64_t end_of_file = no_end;  ///< lowest offset that is known to lie behind the file's end

@@ -12,7 +12,7 @@ struct Request;
 
 namespace hakobi::io {
 
-/// What one aggregator's accesses to one server were. Plain data: it travels to rank 0 as it is.
+/// Times of one aggregator's accesses to one server. Plain data: it travels to rank 0 as it is.
 struct ServerTimes {
     std::int64_t server = 0;
     std::int64_t num_requests = 0, num_bytes = 0;
@@ -51,7 +51,7 @@ class ServerWatch {
     [[nodiscard]] std::vector<Late> take_late(double least_s, double now_s);
     /// Requests that have come to be in flight for `least_s` since this was asked last, one a server.
     [[nodiscard]] std::vector<Late> newly_late(double least_s, double now_s);
-    /// Of all servers that have had requests, with those in flight.
+    /// The times of all servers that have had requests, with the requests in flight.
     [[nodiscard]] std::vector<ServerTimes> times(double now_s) const;
 
   private:

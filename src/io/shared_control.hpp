@@ -18,7 +18,8 @@ class SharedControl {
     /// Collective over the node's ranks: the leader lays the memory out. Nobody uses it before `join`, which follows a meeting
     /// of all ranks. Returns the same on the node.
     Status set_up(const Comm& comm);
-    /// What it takes on a node of so many ranks. Of what only long phases use, pages are not touched.
+    /// The size of the control block on a node of so many ranks. Pages that only long phases use stay
+    /// untouched.
     [[nodiscard]] static std::int64_t bytes_needed(int node_size);
     void join();
     /// Local: gives the memory back, or puts it aside for the Comm's next file (collective over the node's ranks).
@@ -28,7 +29,7 @@ class SharedControl {
     [[nodiscard]] bool is_set_up() const { return block_ != nullptr; }
     [[nodiscard]] ControlBlock& block() const { return *block_; }
     [[nodiscard]] std::span<RankPlace> places() const { return places_; }
-    /// Of each cycle of a phase. Nothing of it is set at first.
+    /// One tally for each cycle of a phase. They are unset at first.
     [[nodiscard]] std::span<CycleTally> tallies() const { return tallies_; }
     [[nodiscard]] NodeParts node_parts() const { return {words_of_parts_, comm_.node_rank()}; }
     [[nodiscard]] RankPlace& own_place() const {

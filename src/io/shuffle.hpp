@@ -34,7 +34,7 @@ class Shuffle {
     [[nodiscard]] bool is_here(const CyclePart& part) const {
         return site_.local_index(site_.plan.domains.domain_of(part.cycle)) >= 0;
     }
-    /// What says that the part's buffer is open for this rank, and its value then.
+    /// The word that says when the part's buffer is open for this rank, and the word's value then.
     [[nodiscard]] FutexWord& awaited(const CyclePart& part) const;
     [[nodiscard]] std::uint32_t awaited_value(const CyclePart& part) const;
     void wait_for_change(FutexWord& changed, std::uint32_t seen);
@@ -48,7 +48,8 @@ class Shuffle {
         std::int64_t bytes = 0;
         std::unique_ptr<device::Mark> mark = nullptr;  // behind a device's copies
     };
-    /// After that wait. Of a device the copies begin, and end_part follows in complete_copies.
+    /// Call after that wait. Copies of device memory only begin here; complete_copies calls end_part for
+    /// them.
     void move(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     std::int64_t write_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     std::int64_t read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);

@@ -34,7 +34,7 @@ struct Rings {
         return static_cast<std::uint32_t>(ring * num_slots) + turn % static_cast<std::uint32_t>(num_slots);
     }
     [[nodiscard]] int ring_of(std::uint32_t slot) const { return static_cast<int>(slot) / num_slots; }
-    /// What a slot begins with.
+    /// The turn that a slot begins with.
     [[nodiscard]] std::uint32_t first_turn(std::uint32_t slot) const {
         return slot % static_cast<std::uint32_t>(num_slots);
     }
@@ -76,7 +76,8 @@ inline void lower(std::atomic<std::int64_t>& value, std::int64_t to) {
     }
 }
 
-/// What the node's ranks (and, for an aggregator here, the other nodes) contribute to one cycle.
+/// Counts the contributions of the node's ranks (and, for an aggregator here, of the other nodes) to one
+/// cycle.
 struct CycleTally {
     std::atomic<std::uint32_t> num_local;                ///< ranks of this node
     std::atomic<std::uint32_t> num_remote;               ///< other nodes; set by the aggregator's rank

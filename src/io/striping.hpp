@@ -9,7 +9,8 @@ namespace hakobi::io {
 
 // How the engine uses a file's stripes: which aggregators, which domains, how many requests. Pure; the thresholds are policy.hpp's.
 
-/// What all ranks know of a file's stripes, of the part of its layout that holds the bulk of a large file.
+/// A file's stripes as all ranks know them: those of the part of its layout that holds the bulk of a large
+/// file.
 struct FileStripes {
     std::int64_t stripe_bytes = 0;
     int num_objects = 0;  ///< side by side; 0: no stripes, or none that are known

@@ -12,7 +12,7 @@ namespace hakobi::io {
 /// The highest of the ranks' views holds.
 using storage::Service;
 
-/// What every rank tells the others of its request at the start of a phase.
+/// The summary of a request that every rank sends to the others at the start of a phase.
 struct RequestSummary {
     std::int64_t begin_bytes = 0, end_bytes = 0;  ///< of the file region; equal when there is nothing
     std::int64_t size_bytes = 0;
@@ -28,7 +28,7 @@ struct RequestSummary {
         0;  ///< reading by requests (FileSetting): size_bytes with gaps that are read over; else 0
 };
 
-/// What all ranks know of all requests.
+/// Totals of all ranks' requests, known to all ranks.
 struct RequestTotals {
     std::int64_t begin_bytes = 0, end_bytes = 0, size_bytes = 0;
     std::int64_t joined_bytes = 0;
@@ -49,8 +49,9 @@ struct RequestTotals {
 };
 [[nodiscard]] RequestTotals total_of(std::span<const RequestSummary> requests);
 
-/// The same for ranks that do not see each other's summaries: what each gives to one reduction of few numbers, the maximum
-/// of each of `maxima` and the sum of each of `sums`. Of all ranks' together `total_of` makes the totals.
+/// The same for ranks that do not see each other's summaries: each rank's part of one reduction of few
+/// numbers, the maximum of each of `maxima` and the sum of each of `sums`. `total_of` makes the totals from
+/// the result.
 struct ReducedSummary {
     enum Maximum {
         minus_begin,

@@ -27,7 +27,8 @@ class OwnPieces {
           control_(control),
           account_(account) {}
 
-    /// What is left of the request, of which the progress then says how it went; what the accesses show of the storage is kept.
+    /// Moves the rest of the request and records the outcome in the progress. Keeps what the accesses show of
+    /// the storage.
     void carry_out(const Request& request, bool is_in_flight, bool may_fill_holes, Progress& progress);
     /// Ends the threads, before the file closes.
     void close() { access_.reset(); }

@@ -50,7 +50,7 @@ class TwoPhase {
 
     /// All ranks have got their values out of devices, for a hidden call whose writers are told only then. Local.
     Status confirm();
-    /// What a hidden call could not report any more: for the file's next call, once.
+    /// Keeps an error that a hidden call could no longer report; the file's next call reports it, once.
     void leave_undone(Status status) { hidden_.undone = std::move(status); }
     [[nodiscard]] Status take_undone() { return std::exchange(hidden_.undone, {}); }
     /// Local: this rank has accesses under way, or an error that nobody has heard of.
@@ -95,7 +95,7 @@ class TwoPhase {
     OfFile of_file_;
     Health health_;
     std::shared_ptr<Phase> phase_;  // of an aggregator, until it has been waited for
-    /// Of a hidden call.
+    /// The state of a hidden call.
     struct Hidden {
         Status undone;
         std::function<Status()> when_confirmed;

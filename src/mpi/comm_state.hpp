@@ -15,7 +15,7 @@
 
 namespace hakobi::mpi {
 
-/// What another part keeps with a Comm until that is freed.
+/// An object that another part keeps with a Comm until that is freed.
 class Attachment {
   public:
     virtual ~Attachment() = default;
@@ -33,15 +33,15 @@ struct OwnNode {
     NodeRound round;                   ///< there where these ranks exceed the machine's cores
 };
 
-/// What the ranks of a Comm that is apart from MPI (node/apart.hpp) do in place of MPI's collective calls.
+/// Replaces MPI's collective calls for the ranks of a Comm that is apart from MPI (node/apart.hpp).
 class NodeExchange {
   public:
     virtual ~NodeExchange() = default;
-    /// What each rank brings, in their order. Collective over the Comm; no call of MPI.
+    /// Returns each rank's bytes, in rank order. Collective over the Comm; calls no MPI function.
     [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) = 0;
 };
 
-/// Which ranks share memory. Nodes are in the order of their lowest ranks.
+/// The nodes: ranks that share memory. Nodes are in the order of their lowest ranks.
 struct Nodes {
     int own = 0;                          ///< this rank's
     std::vector<int> of_rank;             ///< one entry a rank
@@ -52,11 +52,12 @@ struct Nodes {
     [[nodiscard]] const std::vector<int>& own_ranks() const { return ranks[static_cast<std::size_t>(own)]; }
 };
 
-/// What a Comm shares between its copies. `comm` is the caller's duplicate, `internal` the library's own context.
+/// The state that copies of a Comm share. `comm` is the caller's duplicate, `internal` the library's own
+/// context.
 struct CommState {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm internal = MPI_COMM_NULL;
-    /// Of `internal`: Wait looks for a message of that tag, and nobody sends one.
+    /// The highest tag of `internal`: Wait probes for a message of that tag, and nobody sends one.
     int highest_tag = 32767;
     int rank = 0, size = 0;
     OwnNode node;
@@ -66,7 +67,8 @@ struct CommState {
         return nodes.count() == 1 && node.round.is_there() ? &node.round : nullptr;
     }
     std::vector<std::unique_ptr<Attachment>> attachments;  ///< in the same order on all ranks
-    /// Of a Comm that is apart from MPI: its ranks' threads may not call MPI, and its communicators are null.
+    /// Set for a Comm that is apart from MPI: its ranks' threads may not call MPI, and its communicators are
+    /// null.
     std::unique_ptr<NodeExchange> apart;
     Maker maker;  ///< whose threads serve it
 

@@ -20,7 +20,8 @@ class MessageContext {
     void free();
 
     enum class Kind { halos, buffer_arrays, chunks, descriptions };
-    /// What all objects of that kind on `comm` send in; Comm::free releases it. The first call is collective.
+    /// Returns the context in which all objects of that kind on `comm` send; Comm::free releases it. The
+    /// first call is collective.
     [[nodiscard]] static MessageContext of(const Comm& comm, Kind kind);
 
     [[nodiscard]] MPI_Comm handle() const noexcept { return state_->comm; }
@@ -41,8 +42,9 @@ class MessageContext {
     std::shared_ptr<State> state_;
 };
 
-/// Messages under way in a context, each with an owner's number. The bytes belong to it until its message is complete.
-/// Of any length: long ones go in parts. A failed communication call ends the program (comm_state.hpp, check).
+/// Messages under way in a context, each with an owner's number. The bytes belong to it until its message is
+/// complete. Messages have any length: long ones go in parts. A failed communication call ends the program
+/// (comm_state.hpp, check).
 class MessagesUnderWay {
   public:
     MessagesUnderWay() = default;

@@ -26,7 +26,7 @@ class NodeRound {
     static constexpr std::size_t row_bytes = 128, most_bytes = 4096;
 
     NodeRound() = default;
-    /// What it takes for so many ranks; the memory is zero at first.
+    /// The memory needed for so many ranks; it must be zero at first.
     [[nodiscard]] static std::int64_t bytes_needed(int num_ranks);
     NodeRound(SharedMemory memory, int rank, int num_ranks);
     [[nodiscard]] bool is_there() const noexcept { return shared_ != nullptr; }

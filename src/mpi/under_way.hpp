@@ -8,9 +8,9 @@
 
 namespace hakobi::mpi {
 
-/// An operation that one call starts and another completes. Ranks may wait for what they started in any order, as for
-/// MPI's own: a rank that waits for one operation therefore has its part in the others to do. What has entered here is
-/// looked at by every wait of this process (wait.hpp), until it is over.
+/// An operation that one call starts and another completes. Ranks may wait for what they started in any
+/// order, as for MPI's own: a rank that waits for one operation therefore has its part in the others to do.
+/// Every wait of this process (wait.hpp) looks at the operations entered here until they are over.
 class UnderWay {
   public:
     UnderWay() = default;

@@ -15,8 +15,8 @@ namespace hakobi::mpiio {
 // returns, the file's error handler called. `call(handle)` makes the MPI library's call of the same name. A handle that the drop-in
 // does not know goes straight on to the library.
 
-/// What MPI_SEEK_END and `offset` mean, as an offset from the view's start (OMPIO forgets the view's holes): changes both, or
-/// neither where only the library knows. Local.
+/// Turns MPI_SEEK_END and `offset` into an offset from the view's start (OMPIO forgets the view's holes).
+/// Changes both arguments, or neither where only the library knows the end. Local.
 void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence);
 
 /// Says on stderr why a call with the shared file pointer fails. Local.

@@ -17,13 +17,13 @@ inline constexpr std::string_view negative_count = "the count is negative";
 [[nodiscard]] int error_class_of(ErrorCode code);
 [[nodiscard]] int error_class_of(const Status& status);
 
-/// What a call on `file` returns for `agreed`: MPI_SUCCESS, or the error's class, after the file's error handler has been
-/// called. Local; equal on all ranks since `agreed` is.
+/// Returns the result of a call on `file` for `agreed`: MPI_SUCCESS, or the error's class, after the file's
+/// error handler has been called. Local; equal on all ranks since `agreed` is.
 int result_of(const OpenFile& file, const char* call, const mpi::Agreed& agreed);
 
-/// What a call on `file` returns on every rank where the MPI library's call returned `error` on this one: that error, or the
-/// highest class that other ranks have, after the file's error handler has been called. The library may have failed on some
-/// ranks only. Collective.
+/// Returns the result, on every rank, of a call on `file` for which the MPI library returned `error` on this
+/// one: that error, or the highest class that other ranks have, after the file's error handler has been
+/// called. The library may have failed on some ranks only. Collective.
 int agreed_error(const OpenFile& file, int error);
 
 }  // namespace hakobi::mpiio

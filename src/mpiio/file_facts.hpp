@@ -20,8 +20,8 @@ struct FileIdentity {
     auto operator<=>(const FileIdentity&) const = default;
 };
 
-/// What an open file is. MPI_File_open fills it in, and nothing changes until MPI_File_close. All functions are local and may be
-/// called from any thread.
+/// Facts of an open file. MPI_File_open fills them in, and nothing changes until MPI_File_close. All
+/// functions are local and may be called from any thread.
 struct FileFacts {
     /// The program's handle, which its error handlers are attached to: the MPI library's handle of the file, or a placeholder
     /// (LibrarySide::is_placeholder).
@@ -46,7 +46,7 @@ struct FileFacts {
     [[nodiscard]] std::int64_t size_bytes() const;
 };
 
-/// What a symbolic link leads to; empty where it is none.
+/// Returns the target of a symbolic link; empty where `link` is none.
 [[nodiscard]] std::string target_of(const std::string& link);
 
 }  // namespace hakobi::mpiio

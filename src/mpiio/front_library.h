@@ -1,6 +1,6 @@
 #pragma once
 
-// What the front knows of the MPI library in its process, and of the drop-in for it. Nothing here is exported.
+// Finds the MPI library in the front's process, and the drop-in for it. Nothing here is exported.
 
 typedef long word;  // an integer register, on every LP64 system
 typedef word (*function)(word, word, word, word, word, word);
@@ -12,7 +12,7 @@ struct front_library {
     void* drop_in;   // the drop-in's handle, or null: every call goes straight on
 };
 
-// Finds the MPI library and loads its drop-in. What stands against the drop-in is one line on stderr.
+// Finds the MPI library and loads its drop-in. A reason against the drop-in is printed as one line on stderr.
 struct front_library front_find(void);
 
 // A function by name in an object or by scope (RTLD_NEXT of this object), null without one.
@@ -21,7 +21,7 @@ function front_function(void* handle, const char* name);
 // The load address of the object that has `symbol`, null without one.
 const void* front_object(const void* symbol);
 
-// What the object that has `symbol` itself has by that name, null without it.
+// Returns the symbol `name` of the object that defines `symbol`, null if it has none.
 void* front_own_symbol(const void* symbol, const char* name);
 
 // A line on stderr about the tool that has `symbol`, whose calls do not come back to the front.

@@ -15,7 +15,8 @@ struct Library {
     decltype(&::PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
     decltype(&::PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
-    /// What completes generalised requests while the program waits for them (requests.hpp); null where the library lacks it.
+    /// Starts generalised requests that the library polls while the program waits for them (requests.hpp);
+    /// null where the library lacks it.
     int (*grequest_start)(MPI_Grequest_query_function*, MPI_Grequest_free_function*,
                           MPI_Grequest_cancel_function*, int (*poll)(void*, MPI_Status*),
                           int (*wait)(int, void**, double, MPI_Status*), void*,

@@ -51,7 +51,7 @@ class LibraryHandles {
     /// The handle for a call of this rank alone, with the program's view: the file's, or the rank's own, which is opened if
     /// needed. Local; any thread. Returns an MPI error code; a handler has been called if `handle` is the file's.
     [[nodiscard]] int handle_for_one_rank(MPI_File& handle);
-    /// Which of the two has the program's individual pointer, if the MPI library has it.
+    /// Returns the handle of the two that has the program's individual pointer, if the MPI library has it.
     [[nodiscard]] MPI_File handle_with_pointer();
 
     /// New hints for the file, which the file's handle has already: they replace those of the view that is held back, and the
@@ -60,7 +60,8 @@ class LibraryHandles {
     /// The hints that the file's handle has, or would have if it were open. Local. Returns an MPI error code; no handler is
     /// called.
     [[nodiscard]] int get_info(MPI_Info* info);
-    /// What the MPI library returns for a view, found out by setting it on the rank's own handle. Local. No handler is called.
+    /// Returns the MPI library's result for a view, by setting it on the rank's own handle. Local. No handler
+    /// is called.
     [[nodiscard]] int try_view(const ViewArguments& view);
     /// MPI_File_sync for what this rank wrote by its own handle. Local. Returns an MPI error code; no handler is called.
     [[nodiscard]] int sync_own();

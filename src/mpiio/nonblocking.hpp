@@ -8,8 +8,9 @@
 
 namespace hakobi::mpiio {
 
-// What the MPI libraries' nonblocking calls of one rank cannot do. Such an access is made by the blocking call, and the program gets
-// a request that is complete. All functions are local and may be called from any thread.
+// Finds accesses that the MPI libraries' nonblocking calls of one rank cannot make. The blocking call makes
+// them, and the program gets a request that is complete. All functions are local and may be called from any
+// thread.
 
 /// Whether the kernel can move so much in one call, somewhat less than 2 GiB: ROMIO's nonblocking calls ask it once, and leave the
 /// rest.

@@ -42,7 +42,7 @@ struct Counts {
     void add(Passed why) { passed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 
-/// What the program's own calls have set. Equal on all ranks, but for `view` and `split_bytes`.
+/// The state that the program's own calls have set. Equal on all ranks, but for `view` and `split_bytes`.
 struct ProgramSide {
     View view;
     std::string representation = "native";  ///< of the view's data

@@ -29,7 +29,7 @@ int make_request(const OpenFile& file, std::shared_ptr<Operation> operation, con
 /// Completes the requests whose operations are over: those that the program has freed nobody waits for. Local; as above.
 void complete_requests();
 
-/// What a completed operation returns, the file's error handler called if it failed. Local.
+/// Returns the result of a completed operation, after calling the file's error handler if it failed. Local.
 int result_of(const OpenFile& file, const char* call, const Operation& operation);
 
 }  // namespace hakobi::mpiio

@@ -13,7 +13,7 @@ namespace hakobi::mpiio {
 /// Owns the handles of derived children and frees them; named and Fortran 90 types are no copies and are never freed.
 class TypeContents {
   public:
-    /// Local. Of a leaf (a named or Fortran 90 type) nothing but the combiner is known.
+    /// Local. For a leaf (a named or Fortran 90 type) only the combiner is known.
     explicit TypeContents(MPI_Datatype type);
     ~TypeContents();
     TypeContents(const TypeContents&) = delete;

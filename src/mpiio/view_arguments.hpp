@@ -4,9 +4,9 @@
 
 namespace hakobi::mpiio {
 
-/// What a program gave MPI_File_set_view, to be used after that call: derived types and the info are duplicates, since the
-/// program may free its own; predefined types are themselves. All functions but `set_on` are local. MPI must not be finalised
-/// while an object lives.
+/// The arguments that a program gave MPI_File_set_view, for use after that call: derived types and the info
+/// are duplicates, since the program may free its own; predefined types are themselves. All functions but
+/// `set_on` are local. MPI must not be finalised while an object lives.
 class ViewArguments {
   public:
     /// All bytes: the view of a file that was just opened.

@@ -32,8 +32,8 @@ class Team {
           num_followers_(static_cast<std::uint32_t>(comm.node_size() - 1)),
           patience_(patience) {}
 
-    /// Collective over the node: when all ranks have arrived the leader runs `work`, then all return. What a rank
-    /// wrote to shared memory before is seen by `work`, and what `work` wrote by all ranks after.
+    /// Collective over the node: when all ranks have arrived the leader runs `work`, then all return. `work`
+    /// sees what ranks wrote to shared memory before, and all ranks see what `work` wrote after.
     template <class Work>
     void round(Work work) {
         assert(memory_ != nullptr);

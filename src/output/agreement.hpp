@@ -17,7 +17,7 @@ namespace hakobi::output {
 /// Returns two of the blocks that have elements in common, by their indices; nothing when no two have. All are of one array. Pure.
 [[nodiscard]] std::optional<std::pair<int, int>> find_overlap(std::span<const Block> blocks);
 
-/// What agree_on_step returns.
+/// The result of agree_on_step.
 struct StepAgreement {
     mpi::Agreed error;
     bool are_blocks_new = false;   ///< on some rank

@@ -18,9 +18,10 @@ struct ChunkId {
     friend bool operator==(const ChunkId&, const ChunkId&) = default;
 };
 
-/// Which rank encodes which chunks, one entry a rank, each in the order in which it does. Chunks go to ranks by their place
-/// in their field, all fields side by side: the ranks' shares differ by a chunk at most in bytes, and a rank gets chunks
-/// from about the same part of every field, where its own blocks, or those of its node, are in usual decompositions. Pure.
+/// Returns the chunks that each rank encodes, one entry a rank, in the order of encoding. Chunks go to ranks
+/// by their place in their field, all fields side by side: the ranks' shares differ by a chunk at most in
+/// bytes, and a rank gets chunks from about the same part of every field, where its own blocks, or those of
+/// its node, are in usual decompositions. Pure.
 [[nodiscard]] std::vector<std::vector<ChunkId>> chunks_of_ranks(std::span<const format::ChunkGrid> grids,
                                                                 int num_ranks);
 

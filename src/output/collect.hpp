@@ -7,7 +7,8 @@
 
 namespace hakobi::output {
 
-/// What `root` and `writers` share: ranks in groups of `stride` neighbours whose first rank writes for all of them.
+/// The common part of `root` and `writers`: ranks in groups of `stride` neighbours whose first rank writes
+/// for all of them.
 ///
 /// 1. Where regions are new, each member tells its writer where its values go.
 /// 2. Array by array the writer asks members for the next n bytes of their values (assemble.hpp says which, so that they fit its
@@ -15,8 +16,8 @@ namespace hakobi::output {
 /// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
 /// 4. All ranks agree.
 ///
-/// Hidden, the writer's file is a HiddenFile: 2 ends when all values are copied, and `wait` agrees on what storage said. The
-/// last that is written is the writer's receipt (receipts.hpp).
+/// Hidden, the writer's file is a HiddenFile: 2 ends when all values are copied, and `wait` agrees on what
+/// storage said. The writer's receipt is written last (receipts.hpp).
 class Collector final : public Method {
   public:
     Collector(const MethodSettings& settings, int stride);

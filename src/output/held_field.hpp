@@ -42,7 +42,8 @@ struct StaticField {
 /// do not fit each other. Pure.
 Result<HeldBlock> held_block(const Field& field);
 
-/// Copies the block's values to `values`, in C order, and returns the block that is there. What the mover takes comes later.
+/// Copies the block's values to `values`, in C order, and returns the block that is there. Values that the
+/// mover takes arrive later.
 [[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values,
                                RunMover* mover = nullptr);
 

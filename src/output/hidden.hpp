@@ -21,7 +21,8 @@ struct Hidden {
     std::string why_not = {};     ///< where it is off: the reason
 };
 
-/// What the caller, else HAKOBI_ASYNCHRONOUS (1 or 0) asks for; nothing where neither does. Local.
+/// Returns the wish of the caller, else of HAKOBI_ASYNCHRONOUS (1 or 0); nothing where neither has one.
+/// Local.
 Result<std::optional<bool>> asked_hidden(const OutputOptions& options);
 
 /// Whether output is hidden. `why_not`: why the method cannot hide it, or null. On where nothing speaks against it and memory

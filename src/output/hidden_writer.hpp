@@ -39,7 +39,7 @@ class HiddenFile final : public storage::File, public std::enable_shared_from_th
 
     /// Has the thread call `then` with the file when what was written before has been, unless that has failed.
     void when_written(std::function<void(storage::File&)> then);
-    /// What follows is not written.
+    /// Drops all that would be written from now on.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_done() const noexcept { return is_done_.load(std::memory_order_acquire) != 0; }
 
@@ -59,7 +59,7 @@ class HiddenWriter {
     /// The thread may run on `cores`.
     HiddenWriter(const Comm& comm, std::int64_t budget_bytes, const CoreSet& cores)
         : comm_(comm), budget_bytes_(budget_bytes), cores_(cores) {}
-    /// What has not been written is not written any more.
+    /// Drops what has not been written.
     ~HiddenWriter();
     HiddenWriter(const HiddenWriter&) = delete;
     HiddenWriter& operator=(const HiddenWriter&) = delete;

@@ -9,11 +9,12 @@
 
 namespace hakobi::output {
 
-/// What all ranks know of the step before, by which the next one is spared agreements: one that is put like it costs one small
-/// all-reduce.
+/// The knowledge of the step before that all ranks share, which spares the next one agreements: a step put
+/// like the one before costs one small all-reduce.
 ///
-/// Invariant: between steps, the fields and what nobody put are equal on all ranks, and the layout that the ranks have is one
-/// for these fields; the blocks are this rank's, and no rank's have changed where agree_on_step says so.
+/// Invariant: between steps, the fields and the parts that nobody put are equal on all ranks, and the layout
+/// that the ranks have is one for these fields; the blocks are this rank's, and no rank's have changed where
+/// agree_on_step says so.
 class Known {
   public:
     /// Whether a step of these fields has been laid out, as the last one. Equal on all ranks where the fields are.
@@ -32,7 +33,7 @@ class Known {
                                 std::span<const HeldField> held);
     /// In place of that, where parts neither overlap nor leave gaps, as a mesh's do. Local.
     void keep_blocks(std::span<const HeldField> held);
-    /// What of each field that has a fill value nobody put, equal on all ranks.
+    /// For each field with a fill value, the blocks that no rank put; equal on all ranks.
     [[nodiscard]] const std::vector<std::vector<Block>>& uncovered() const noexcept { return uncovered_; }
 
   private:

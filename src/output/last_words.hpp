@@ -5,9 +5,10 @@
 
 namespace hakobi::output {
 
-/// What rank 0 says on stderr when the program ends with steps that end_step has accepted and that have no name yet: by a signal
-/// that nobody handles (SIGTERM, SIGINT, SIGHUP, SIGABRT), or by exit without MPI_Finalize. Handlers are set where the
-/// program has none, while there is an output that may have such steps; a program's own go before them. All local; one object an output.
+/// Has rank 0 report on stderr the steps that end_step has accepted and that have no name yet, when the
+/// program ends by a signal that nobody handles (SIGTERM, SIGINT, SIGHUP, SIGABRT), or by exit without
+/// MPI_Finalize. Handlers are set where the program has none, while there is an output that may have such
+/// steps; a program's own go before them. All local; one object an output.
 class LastWords {
   public:
     LastWords() = default;
@@ -15,7 +16,7 @@ class LastWords {
     LastWords(const LastWords&) = delete;
     LastWords& operator=(const LastWords&) = delete;
 
-    /// From now on it speaks of this prefix. Of more than 16 outputs at once the further ones say nothing.
+    /// Reports steps of this prefix from now on. At most 16 outputs at once report; further ones say nothing.
     void speak_of(std::string_view prefix);
     /// The steps on their way to a name; none where `last` < `first`.
     void set_steps(std::int64_t first, std::int64_t last) noexcept;

@@ -52,7 +52,8 @@ class MeshState {
     /// The mesh in a step's own file: arrays, some of which another file has. In a file that takes several steps those that the steps share are
     /// static, and stored where the mesh was put.
     [[nodiscard]] Arrays arrays_of_step() const;
-    /// `file` begins with this step. `fields`: with arrays_of_step. Of Home::in_steps_file: it has the mesh, or is told which file does.
+    /// `file` begins with this step. `fields`: with arrays_of_step. With Home::in_steps_file the file has the
+    /// mesh, or is told which file does.
     void begin_steps_file(const std::string& file, std::span<format::FieldDescription> fields);
     /// Gives a field on the mesh, put with this rank's elements alone, its place among all ranks'.
     void place(format::FieldDescription& field, HeldBlock& block) const;
@@ -66,7 +67,7 @@ class MeshState {
     void add_piece_counts(Arrays& arrays) const;
     void add_cells(Arrays& arrays) const;
     void add_points(Arrays& arrays) const;
-    /// What tells this rank's part from another of its size.
+    /// A checksum that tells this rank's part from another of its size.
     [[nodiscard]] std::int64_t checksum_of_mine() const;
     void add(Arrays& arrays, std::string_view name, format::Place place, format::ValueType type, Block block,
              const void* first) const;

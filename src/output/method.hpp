@@ -35,8 +35,9 @@ class Method {
     /// Whether values go into the step's own file, which rank 0 has laid out under part_path before `write`, and renames
     /// afterwards. Local, equal on all ranks.
     [[nodiscard]] virtual bool writes_step_file() const { return true; }
-    /// Whether `write` stores the layout's metadata as well, which rank 0 otherwise writes before it. Of a hidden step they would
-    /// wait for the values of the steps before. Local, equal on all ranks; asked for each step.
+    /// Whether `write` stores the layout's metadata as well, which rank 0 otherwise writes before it. In a
+    /// hidden step they would wait for the values of the steps before. Local, equal on all ranks; asked for
+    /// each step.
     [[nodiscard]] virtual bool writes_metadata() const { return false; }
     /// Whether `write` takes parts in memory of a device (Step::device). Else they are copied to the host before `prepare`. Local,
     /// equal on all ranks; asked for each step.

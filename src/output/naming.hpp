@@ -95,7 +95,7 @@ class Naming {
         std::vector<std::byte> begins;
     } laid_out_;
     std::deque<series::Step> stored_;  // by all ranks, and not agreed to have their names; the oldest first
-    /// Of these, the oldest: rank 0's that have their names, and those that take_unagreed spoke of.
+    /// Counts of the oldest of these: rank 0's that have their names, and those that take_unagreed returned.
     struct Counts {
         std::size_t named = 0, taken = 0;
     } num_;

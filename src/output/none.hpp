@@ -4,8 +4,8 @@
 
 namespace hakobi::output {
 
-/// Nothing is written: the run whose time is subtracted from every other's. What remains of a step is the
-/// all-reduce that finds wrong calls.
+/// Nothing is written: the run whose time is subtracted from every other's. A step costs only the all-reduce
+/// that finds wrong calls.
 Result<std::unique_ptr<Method>> make_none(const MethodSettings& settings);
 
 }  // namespace hakobi::output

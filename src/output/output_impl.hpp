@@ -21,8 +21,9 @@ namespace hakobi {
 
 /// An Output. output.cpp has what users call; output_impl.cpp what happens to a step, in the order in which it happens.
 ///
-/// What is called collective is so over the Output's communicator, and returns the same on all ranks. It is noexcept: an
-/// exception could only be a failed allocation between messages, and other ranks would wait for ever; the program ends instead.
+/// Functions called collective are so over the Output's communicator, and return the same on all ranks. They
+/// are noexcept: an exception could only be a failed allocation between messages, and other ranks would wait
+/// for ever; the program ends instead.
 struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     output::Setup setup;
     output::OwnSeries own_series;
@@ -48,7 +49,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     }
     void finish() noexcept override;
 
-    /// What create does. Collective; throws the same Error on all ranks.
+    /// Implements Output::create. Collective; throws the same Error on all ranks.
     void create();
     /// Throws where the object is closed or failed; with `needs_step` also where no step is open. Local.
     void throw_if_unusable(const char* call, bool needs_step = false) const;
@@ -85,7 +86,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     /// Rank 0's part of it. Local.
     Status make_file(bool has_chunks, bool is_layout_new);
 
-    // Of hidden steps; collective.
+    // For hidden steps; collective.
     /// Finishes the oldest ones: those that all ranks have stored, and as many more as leave `most_left`, which are waited for.
     mpi::Agreed finish_hidden(int most_left) noexcept;
     mpi::Agreed finish_oldest() noexcept;

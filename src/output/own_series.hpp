@@ -17,7 +17,7 @@ namespace hakobi::output {
 /// The series that an Output writes.
 ///
 /// Invariant: run and next step are equal on all ranks; from `claim` to `end` rank 0 holds the prefix's lock, and nobody else
-/// writes the prefix. What is said to be rank 0's does nothing on others.
+/// writes the prefix. Functions marked as rank 0's do nothing on other ranks.
 class OwnSeries {
   public:
     /// Rank 0 claims the prefix as the options say (series::claim_series), where the method writes; then all ranks learn the run
@@ -68,7 +68,7 @@ class OwnSeries {
     std::int64_t next_step_ = 0;
     std::int64_t last_file_ = -1;
     storage::LockFile lock_;
-    /// What steps are compared with.
+    /// The series before this run, with which steps are compared.
     struct Before {
         series::Resumed resumed;                       // the first one
         std::unique_ptr<format::StoredFields> stored;  // of a format's store: all

@@ -7,8 +7,8 @@ namespace hakobi::output {
 /// Every rank writes its part of the one file at once: a file view of its values and MPI_File_write_all for
 /// each array, as the linked MPI library does it.
 ///
-/// Open MPI 4's own component (OMPIO) prints a failed write and returns success. What can be known beforehand
-/// is therefore found out beforehand: where the free space looks short, rank 0 asks for all of it before any
+/// Open MPI 4's own component (OMPIO) prints a failed write and returns success. So failures that can be
+/// foreseen are looked for first: where the free space looks short, rank 0 asks for all of it before any
 /// value moves.
 Result<std::unique_ptr<Method>> make_parallel(const MethodSettings& settings);
 

@@ -14,7 +14,7 @@
 
 namespace hakobi::output {
 
-/// What an Output was made with: what the caller gave to create, and what that stands for.
+/// The settings of an Output: the caller's arguments of create, and what they resolve to.
 ///
 /// Invariant: complete, and equal on all ranks, when create has agreed on it; nothing but the method's own state changes
 /// after that.

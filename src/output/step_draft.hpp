@@ -20,8 +20,8 @@ namespace hakobi::output {
 ///
 /// Invariant: `held` has one entry a field of the description, in its order. Mistakes of the caller do not change that: the
 /// first one is kept for end_step, and a field that has one is there without values, so that the ranks' descriptions still go
-/// together. What is held is lent by the caller until end_step returns, but for static fields, fill values and what the mesh
-/// made, which belong to the draft.
+/// together. The caller lends the held values until end_step returns, but for static fields, fill values and
+/// the mesh's own arrays, which belong to the draft.
 class StepDraft {
   public:
     explicit StepDraft(const Setup& setup) : setup_(setup) {}
@@ -56,7 +56,7 @@ class StepDraft {
     [[nodiscard]] const device::Device* device() const noexcept { return device_.device(); }
 
     // A mesh that later steps share goes into a file of its own, which is written as a step:
-    /// What is put aside meanwhile.
+    /// The parts of the step that are put aside meanwhile.
     struct Aside {
         Arrays arrays;
         std::string path, part_path;
@@ -69,8 +69,8 @@ class StepDraft {
 
     /// Adds this rank's share of the elements that nobody put (one list a field), with the fields' fill values.
     void add_fill(const std::vector<std::vector<Block>>& uncovered);
-    /// Copies to the host what is on a device of fields that are stored in chunks, or, with `all`, of any. What is lent is not
-    /// needed for these any more.
+    /// Copies values on a device to the host, for fields that are stored in chunks or, with `all`, for any.
+    /// The caller's memory is no longer needed for these.
     Status bring_to_host(bool all);
     /// Whether a static field that an earlier step has was put with other values in this one.
     [[nodiscard]] bool are_statics_new() const noexcept { return are_statics_new_; }

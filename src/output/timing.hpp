@@ -19,7 +19,7 @@ class Stopwatch {
     double start_s_;
 };
 
-/// What an Output costs this rank, from create to close.
+/// The costs of an Output on this rank, from create to close.
 ///
 /// Invariant: no moment counts in two of the phases that are parts of calls; run_s and cpu_s are counted from `start` on and
 /// stand still after `stop`.

@@ -16,8 +16,8 @@ struct Done {
     Found found;  ///< without the bricks
 };
 
-/// What an earlier run that was killed left of pieces, and what this one adds. A head line, then a record a piece, each with
-/// its length and checksum: what is behind a torn one was not written. Any thread may call.
+/// The pieces that a killed earlier run left, and those that this run adds. A head line, then a record a
+/// piece, each with its length and checksum: records behind a torn one do not count. Any thread may call.
 class Journal {
   public:
     /// Opens the file for `head`; another head's records go. "": there is none, and nothing is kept.

@@ -14,7 +14,8 @@
 
 namespace hakobi::overview {
 
-/// What an overview is called after its step: "run_000012.nc.overview.zip". python/hakobi/post/overview.py says what is in it.
+/// The suffix of an overview's name behind its step's: "run_000012.nc.overview.zip".
+/// python/hakobi/post/overview.py describes the contents.
 inline constexpr std::string_view suffix = ".overview.zip";
 
 struct Axis {

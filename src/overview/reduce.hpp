@@ -12,7 +12,7 @@
 namespace hakobi::overview {
 
 inline constexpr std::size_t max_dims = 3;
-/// Of crc32c, behind each brick.
+/// The size of the crc32c behind each brick.
 inline constexpr std::int64_t checksum_bytes = 4;
 
 /// Start and stop a direction.
@@ -36,7 +36,8 @@ struct Source {
                                 std::numeric_limits<double>::quiet_NaN()};
 };
 
-/// What is reduced at once: the bricks of a level that `box` of the source makes; in the unit-stride direction all of it.
+/// The part that one call reduces: the bricks of a level that `box` of the source makes; in the unit-stride
+/// direction all of it.
 struct Unit {
     Box box{};
     Extents brick{};  ///< of the level that is made
@@ -45,7 +46,7 @@ struct Unit {
     std::int64_t sample_stride = 0;  ///< one of so many values is kept; 0: none, nor extremes nor sum
 };
 
-/// What a unit's own values were; only where it has a sample_stride.
+/// Statistics of a unit's own values; only where it has a sample_stride.
 struct Found {
     std::vector<std::byte> bricks;  ///< as they lie in the file
     std::vector<double> low, high;  ///< one a brick; NaN where no cell has a value
@@ -54,10 +55,10 @@ struct Found {
     std::vector<double> sample;
 };
 
-/// Means over two cells a direction, as halves of (mean - offset) / scale, brick by brick. NaN cells are passed over: a mean
-/// is NaN where all of its cells are, and bricks are filled up with NaN. Sums are taken in the source's type, plane, row and
-/// column in this order; where that is not finite, in double. What is left of an odd extent counts twice.
-/// format where the file ends before the values do, io.
+/// Means over two cells a direction, as halves of (mean - offset) / scale, brick by brick. NaN cells are
+/// passed over: a mean is NaN where all of its cells are, and bricks are filled up with NaN. Sums are taken
+/// in the source's type, plane, row and column in this order; where that is not finite, in double. The last
+/// cell of an odd extent counts twice. format where the file ends before the values do, io.
 Result<Found> reduce(const Source& source, const Unit& unit);
 
 }  // namespace hakobi::overview

@@ -18,8 +18,9 @@ struct Scaling {
 [[nodiscard]] double widened(const Scaling& scaling, const std::vector<double>& low,
                              const std::vector<double>& high);
 
-/// What is told of a field (python/hakobi/post/reduction.py, statistics_of) as JSON: extremes, mean and the count of NaN of
-/// every value, the rest of the sample. `low` and `high` are one a brick, NaN where it has no value.
+/// Returns a field's statistics (python/hakobi/post/reduction.py, statistics_of) as JSON: extremes, mean and
+/// the count of NaN of every value, the rest of the sample. `low` and `high` are one a brick, NaN where it
+/// has no value.
 [[nodiscard]] std::string statistics_of(std::int64_t num_values, const std::vector<double>& low,
                                         const std::vector<double>& high, double sum, std::int64_t num_nan,
                                         std::vector<double> sample);

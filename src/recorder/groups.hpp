@@ -12,8 +12,8 @@
 
 namespace hakobi::recorder {
 
-/// What tells a communicator from others on every rank of it: its world ranks, and how many of the same ranks there were
-/// already when it was made. Ranks make and free those of the same ranks in the same order.
+/// Identifies a communicator on every rank of it: by its world ranks, and by how many communicators of the
+/// same ranks were made before it. Ranks make and free those of the same ranks in the same order.
 struct Group {
     std::vector<int> ranks;
     int copy = 0;

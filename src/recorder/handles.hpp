@@ -10,7 +10,8 @@
 
 namespace hakobi::recorder {
 
-/// What the requests and probed messages stand for that the program holds, by their handles. Any thread; local.
+/// Maps the handles of requests and probed messages that the program holds to their events. Any thread;
+/// local.
 class Handles {
   public:
     /// A request is of this event, beside those that it has already.

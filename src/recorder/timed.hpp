@@ -10,7 +10,8 @@
 #include "base/clock.hpp"
 #include "trace.hpp"
 
-// What the recorder's MPI_* functions have in common: a call is described, timed and kept. Local, as MPI's call is.
+// The common part of the recorder's MPI_* functions: a call is described, timed and kept. Local, as MPI's
+// call is.
 
 namespace hakobi::recorder {
 
@@ -26,7 +27,7 @@ std::int64_t bytes_of(Count count, MPI_Datatype type) {
     return static_cast<std::int64_t>(count) * std::max<std::int64_t>(0, size);  // MPI_UNDEFINED is negative
 }
 
-/// What a receive has room for, no more than a message can have that is replayed (docs/records.md).
+/// The bytes that a receive has room for, at most those of a message that can be replayed (docs/records.md).
 template <class Count>
 std::int64_t room_of(Count count, MPI_Datatype type) {
     return std::min<std::int64_t>(bytes_of(count, type), INT32_MAX - 1);
@@ -36,7 +37,8 @@ inline std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// What is kept of a call that failed: it moved nothing that could be replayed, and its arguments may be nonsense.
+/// The event of a call that failed: it moved nothing that could be replayed, and its arguments may be
+/// nonsense.
 inline Event failed(const Event& event) {
     Event kept = not_replayed();
     kept.begin_s = event.begin_s;

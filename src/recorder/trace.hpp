@@ -10,7 +10,7 @@
 #include "groups.hpp"
 #include "handles.hpp"
 
-// What a program communicates, in the order in which each rank does it. One trace a process.
+// The communication of a program, in the order in which each rank does it. One trace a process.
 //  1. Every interposed call becomes one event: what, with whom, how many bytes, at which address, and when it began
 //     and ended. Time between two events is the program's own.
 //  2. A nonblocking call's event number names its request; a wait's event lists the numbers that it completed.
@@ -36,10 +36,10 @@ class Trace {
     void count_not_replayed(const char* name);
     /// The event that a request stood for (a persistent one keeps what a start does): -1 for one that is not replayed.
     [[nodiscard]] std::int64_t take_request(MPI_Request request);
-    /// What a request receives, nobody sends: unless `complete` says otherwise.
+    /// Records that nobody sends what the request receives, unless `complete` says otherwise.
     void cancel_request(MPI_Request request);
-    /// What a receive's status says came of it: a wildcard's sender and tag, the bytes; nobody's where it was cancelled.
-    /// So a replay's messages meet as the program's did.
+    /// Records the result of a receive from its status: a wildcard's sender and tag, the bytes; no sender
+    /// where it was cancelled. So a replay's messages meet as the program's did.
     void complete(std::int64_t event, const MPI_Status& status);
 
     /// Collective over MPI_COMM_WORLD, before PMPI_Finalize: rank 0 writes the file and says so on stderr.

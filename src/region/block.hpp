@@ -9,7 +9,7 @@
 
 namespace hakobi {
 
-/// What the values of all arrays of a file may take: sums and products of a few such numbers stay below 2^63.
+/// The most bytes of all arrays of a file: sums and products of a few such numbers stay below 2^63.
 constexpr std::int64_t max_values_bytes = std::int64_t{1} << 59;
 
 /// The elements of an array of these extents; nothing where an extent is less than 1, or where the array would

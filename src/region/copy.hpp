@@ -7,8 +7,8 @@
 
 namespace hakobi {
 
-/// Which bytes of a collective buffer hold data: one bit a byte. Used only for cycles that a request does not fill,
-/// so that holes in it are never written. Several processes may mark at once.
+/// Marks the bytes of a collective buffer that hold data, one bit a byte. Used only for cycles that a request
+/// does not fill, so that holes in it are never written. Several processes may mark at once.
 class ByteMarks {
   public:
     /// `words` has (num_bytes + 63) / 64 entries, all 0 at first; lent.
@@ -56,9 +56,9 @@ class RunMover {
     virtual bool take(const Series& series) = 0;
 };
 
-/// Walk `file` and `memory` in lockstep, both at the same stream position, up to `stream_end`, and copy memory
-/// (offsets from `origin`) into the window, or the other way. Both cursors stand at stream_end afterwards. What a `mover` takes
-/// has not been copied then: it says when it has.
+/// Walk `file` and `memory` in lockstep, both at the same stream position, up to `stream_end`, and copy
+/// memory (offsets from `origin`) into the window, or the other way. Both cursors stand at stream_end
+/// afterwards. Bytes that a `mover` takes are copied later: it says when.
 void copy_to_window(Cursor& file, Cursor& memory, const std::byte* origin, std::int64_t stream_end,
                     const BufferWindow& window, RunMover* mover = nullptr);
 void copy_from_window(Cursor& file, Cursor& memory, std::byte* origin, std::int64_t stream_end,
@@ -69,9 +69,10 @@ void pack(Cursor& memory, const std::byte* origin, std::int64_t stream_end, std:
 void unpack(Cursor& memory, std::byte* origin, std::int64_t stream_end, const std::byte* packed,
             RunMover* mover = nullptr);
 
-/// What one request puts into one window, in a form that adds up over ranks: two sums of this kind are equal to the
-/// window's own (`whole_window`) exactly when every byte of the window is written once. `boundaries` sums a hash of
-/// each piece's begin less that of its end: touching ends cancel, so of a tiling only the outermost two remain.
+/// The bytes that one request puts into one window, in a form that adds up over ranks: two sums of this kind
+/// are equal to the window's own (`whole_window`) exactly when every byte of the window is written once.
+/// `boundaries` sums a hash of each piece's begin less that of its end: touching ends cancel, so of a tiling
+/// only the outermost two remain.
 struct Coverage {
     std::int64_t bytes = 0;
     std::uint64_t boundaries = 0;

@@ -15,10 +15,11 @@ struct Piece {
     friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// Which bytes of a file or of memory a request touches, in which order: a compact nested description, not a list of
-/// all pieces. Immutable; a copy shares the description. Offsets are relative to an origin that the user of the region
-/// knows (the start of the file, a base address) and may be negative; memory regions may overlap themselves. A file
-/// region should be *ordered* (offsets never decrease along the stream), as the MPI standard requires of file views.
+/// The bytes of a file or of memory that a request touches, in their order: a compact nested description, not
+/// a list of all pieces. Immutable; a copy shares the description. Offsets are relative to an origin that the
+/// user of the region knows (the start of the file, a base address) and may be negative; memory regions may
+/// overlap themselves. A file region should be *ordered* (offsets never decrease along the stream), as the
+/// MPI standard requires of file views.
 ///
 /// Pure code, no MPI; sizes and offsets in bytes below 2^63, which `valid()` checks. To walk one: region/cursor.hpp.
 class Region {

@@ -38,7 +38,7 @@ struct Layout {
 /// Null for a handle that is none.
 [[nodiscard]] std::shared_ptr<const Layout> layout_of(MPI_Datatype type);
 
-/// What `count` elements in memory say, and back; `unpack` returns how many bytes it took.
+/// Copy the bytes of `count` elements out of memory, and back; `unpack` returns how many bytes it took.
 [[nodiscard]] std::vector<std::byte> pack(const void* memory, MPI_Aint count, const Layout& layout);
 std::size_t unpack(std::span<const std::byte> bytes, void* memory, MPI_Aint count, const Layout& layout);
 /// Both at once. Returns MPI_SUCCESS, or MPI_ERR_TRUNCATE where there is no room for all.
@@ -50,7 +50,7 @@ void set_status(MPI_Status* status, int tag, std::size_t num_bytes, int error = 
 /// A request that is complete already: nonblocking collectives of one rank.
 [[nodiscard]] MPI_Request completed();
 
-/// What no other rank can bring to an end: says so and ends the process.
+/// Reports a call that would wait for another rank for ever, and ends the process.
 [[noreturn]] void end_stuck(const char* call);
 
 /// An error code of a class of MPI's, with errno's reason in it.

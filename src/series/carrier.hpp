@@ -31,8 +31,9 @@ struct Carried {
 /// has changed the store; other errors leave the file where it is, and may pass. Local; no MPI and no HDF5, any thread.
 Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version);
 
-/// Carries files in their order, in a thread, until it is destroyed. What fails is tried again, at longer and longer intervals, and
-/// those behind it wait; what is damaged or in the way ends it. All local, for one thread.
+/// Carries files in their order, in a thread, until it is destroyed. A copy that fails is tried again, at
+/// longer and longer intervals, while the files behind it wait; a damaged file, or one that is in the way,
+/// ends the carrier. All local, for one thread.
 class Carrier {
   public:
     struct Options {

@@ -31,10 +31,10 @@ namespace hakobi::series {
 /// Behind the name of a step's file: that of its mesh, where that has one.
 inline constexpr std::string_view mesh_suffix = ".mesh";
 
-/// What pieces say of the run that wrote them: random, made by rank 0 in create.
+/// The number of a run, in each piece that it writes: random, made by rank 0 in create.
 using RunId = std::array<std::uint64_t, 2>;
 [[nodiscard]] RunId random_run_id();
-/// What makes the temporary name of a run's step; equal on all ranks.
+/// The number in the temporary name of a run's step; equal on all ranks.
 [[nodiscard]] std::uint64_t token(const RunId& run, std::int64_t step);
 
 /// A name of a series taken apart: step 12, ".nc" and ".pieces" of "run_000012.nc.pieces".
@@ -47,7 +47,7 @@ struct StepName {
 /// Nothing is returned for what is no name of any series: `step` is -1.
 [[nodiscard]] StepName parse_step_name(const std::string& path);
 
-/// What stands in the prefix's folder of its series, in order of steps.
+/// The files of a series in the prefix's folder, in order of steps.
 struct Series {
     struct Entry {
         std::int64_t step = 0;
@@ -74,7 +74,8 @@ Result<Series> find_series(const std::string& prefix);
 /// Removes the files that have no final name. One that stayed could pass for a step of the run that comes after it.
 Status remove_parts(const Series& series);
 
-/// What shows the whole steps of a prefix as one data set, and a part of that from `first_step` on.
+/// The path of the file that shows the whole steps of a prefix as one data set, and that of its part from
+/// `first_step` on.
 [[nodiscard]] std::string view_path(std::string_view prefix, std::string_view extension);
 [[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,
                                        std::string_view extension);
@@ -94,10 +95,11 @@ struct Claim {
 
     [[nodiscard]] std::int64_t next_step() const { return earlier.empty() ? 0 : earlier.back().next_step(); }
 };
-/// What an earlier run has on a stage comes home, or goes where it is replaced. Errors are bring_home's.
+/// Brings home the steps that an earlier run has on a stage, or removes them where they are replaced. Errors
+/// are bring_home's.
 Status take_stage(const std::string& prefix, IfExists if_exists);
 
-/// What keeps other runs out of a prefix.
+/// The means that keep other runs out of a prefix.
 enum class Holding {
     lock,   ///< that claim_series takes
     marker  ///< that the caller has put on an object store, after take_stage (stage.hpp)

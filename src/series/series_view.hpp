@@ -33,7 +33,7 @@ class SeriesView {
     static constexpr std::int64_t chapter_steps = 64, chapter_bytes = std::int64_t{16} << 20;
 
     SeriesView() = default;  ///< shows nothing, whatever it is told
-    /// What shows the whole steps that are there: as the file of an earlier run says, the steps' own files else.
+    /// Shows the whole steps that are there: as the file of an earlier run says, the steps' own files else.
     SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole);
 
     /// A step is on its way; the file of that path takes it.
@@ -42,8 +42,8 @@ class SeriesView {
     void complete(std::int64_t number);
     /// Completes the expected steps whose files are there.
     void complete_found();
-    /// Where something is to be shown that the file does not: writes it, if that is worth its time. What goes wrong is said on
-    /// stderr, once: the steps are whole.
+    /// Writes the file if it lacks a step and writing is worth the time. An error is reported on stderr,
+    /// once: the steps themselves are whole.
     void write_now_and_then(bool sync) noexcept;
     void write(bool sync) noexcept;
 

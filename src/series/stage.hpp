@@ -23,9 +23,11 @@ namespace hakobi::series {
 //  1. `make` writes the marker, which says that nothing is on the stage, makes the folder, and writes the marker anew without that. From
 //     here until all steps have arrived both are there. Where it is not
 //     known whether the marker was written, as when a server's answer is lost, the folder stays: whoever finds the marker finds it empty.
-//  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. What has its final name is whole.
+//  2. A step is written on the stage as any step is anywhere: temporary name, receipts, final name. A file
+//     with its final name is whole.
 //  3. A whole file is copied to its place (Carrier), under a temporary name there, gets its final name, and is removed from the
-//     stage: a step is whole in at least one of the two at any time. What has a final name at its place is whole, as ever.
+//     stage: a step is whole in at least one of the two at any time. A file with a final name at its place is
+//     whole, as ever.
 //  4. When all have arrived `end` has the marker say again that nothing is there, and removes the folder, then the marker. Where a kill
 //     comes between, the marker leads to the folder, which may be gone: nobody's steps are lost with it.
 //  5. Whoever takes the series' lock and finds a marker brings home what the stage holds (`bring_home`): 2 for what is whole under a
@@ -34,7 +36,7 @@ namespace hakobi::series {
 //
 // The place may be on objects, "s3://bucket/run": 3 is then a put (carrier.hpp), and the marker, created conditionally before the run looks
 // at what is there, keeps other runs out: no lock is. It never says that the stage is empty: 1 makes the folder first, 4 removes it last. Who finds it asks the lock of the stage's folder whether its writer lives. Decision 80.
-// Of a format that has a store the stage has the folder of each step's members, run_000012.zarr.
+// With a format that has a store the stage has the folder of each step's members, run_000012.zarr.
 //
 // The marker moves with the steps, so a series may be moved to another folder, or renamed: the file names on the stage keep the old
 // name, and steps arrive by the new one. Decision 70. All local.
@@ -64,7 +66,7 @@ class Stage {
 
 /// Behind a prefix: its marker.
 inline constexpr std::string_view marker_suffix = ".staged";
-/// What stands in a marker.
+/// The contents of a marker.
 struct Marker {
     std::string node, folder;
     bool is_of_nothing = false;  ///< the folder has no step, and may not be there
@@ -78,8 +80,8 @@ struct Marker {
 Result<std::optional<Marker>> read_marker(const std::string& prefix);
 
 /// 5. `gaps` as in complete_steps. With `removes` what never became whole goes, and the stage with it; else it stays, with the marker.
-/// What is damaged is among the lost, and stays on the stage in any case. The caller holds the lock of `prefix`. not_found where the stage
-/// is not to be seen here.
+/// Damaged steps are among the lost, and stay on the stage in any case. The caller holds the lock of
+/// `prefix`. not_found where the stage is not to be seen here.
 Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes);
 
 /// For a run that replaces the series: removes what the stage holds, and the marker.

@@ -83,7 +83,7 @@ Status finish_step(const std::string& part, const std::string& path, bool sync);
 /// format where the folder is damaged.
 Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how);
 
-/// What a step's file, or its format's store, says of the step with that name. Returns what Format::read does.
+/// Reads the step with that name from its file, or from its format's store. Returns what Format::read does.
 Result<format::FoundStep> read_step(const std::string& path);
 /// The format of a step's file, by its name; null where it is none of a step.
 [[nodiscard]] const format::Format* format_of_step(const std::string& path);

@@ -27,7 +27,8 @@ class Unclosed {
     [[nodiscard]] virtual const std::string& own_prefix() const noexcept = 0;
     /// Whether close would do more than what each rank can do by itself. Equal on all ranks; local.
     [[nodiscard]] virtual bool has_pending() const noexcept = 0;
-    /// What close does, with its errors on rank 0's stderr. Collective over its Comm where something is pending, else local.
+    /// Does what close does, with errors on rank 0's stderr. Collective over its Comm where something is
+    /// pending, else local.
     virtual void finish() noexcept = 0;
     [[nodiscard]] const Maker& maker() const noexcept { return maker_; }
 

@@ -8,7 +8,7 @@
 
 namespace hakobi::series {
 
-/// What became of the steps that a run, which has ended, left under temporary names.
+/// The outcome for the steps that an ended run left under temporary names.
 struct Unfinished {
     std::vector<Series::Entry> completed;  ///< whole ones, which have their names now; in their order
     std::vector<std::string> lost;         ///< of each other one a sentence that names it

@@ -6,8 +6,9 @@
 
 namespace hakobi::storage {
 
-/// What the storage of an open file allows, as far as can be told before it is tried: a backend says it when it opens the
-/// file, and whoever plans accesses obeys. The defaults are a file system of this machine.
+/// The operations that an open file's storage allows, as far as can be told without trying: a backend reports
+/// them when it opens the file, and whoever plans accesses obeys. The defaults are a file system of this
+/// machine.
 struct Abilities {
     std::string_view file_system =
         {};  ///< for people: "nfs", "lustre"; "" where the backend's name says it. Lives for ever

@@ -19,7 +19,8 @@ struct Extent {
     bool has_holes = false;  ///< writing: Request::holes says which of its bytes are data
 };
 
-/// What lies between the data of a write's extents that span holes. Functions are called by the request's thread.
+/// The holes between the data of a write's extents that span them. Functions are called by the request's
+/// thread.
 class Holes {
   public:
     virtual ~Holes() = default;
@@ -55,8 +56,8 @@ struct Request {
 };
 
 /// How requests reach a File: in line (`posix`, the unpipelined original), on I/O threads, or by the kernel's
-/// asynchronous I/O. Requests of one Access, of one file or of several, complete in any order. What they show of a storage is
-/// kept in their file's profile, which says how many of its threads may work at once.
+/// asynchronous I/O. Requests of one Access, of one file or of several, complete in any order. Their times go
+/// into their file's profile, which says how many of its threads may work at once.
 class Access {
   public:
     virtual ~Access() = default;

@@ -19,7 +19,7 @@ struct Backend {
     /// Gives what was written as `from` the name `to`, whole or not at all: a rename, or the end of an upload.
     Status (*commit)(const std::string& from, const std::string& to, const CommitMode& mode) = nullptr;
     Status (*remove)(const std::string& path) = nullptr;
-    /// What is directly in a folder, in no order; not_found where there is no such folder.
+    /// Lists the entries directly in a folder, in no order; not_found where there is no such folder.
     Result<std::vector<Listed>> (*list)(const std::string& folder) = nullptr;
     bool has_system_paths = false;     ///< the system and its programs know the files by the same paths
     bool keeps_names = false;          ///< other processes find the files by their names
@@ -28,7 +28,7 @@ struct Backend {
     std::string_view example = {};     ///< how users name its files; "": they do not
 };
 
-/// What a path names: its backend, and the decorators before it, outermost first.
+/// The parts of a path: its backend, and the decorators before it, outermost first.
 struct Location {
     struct Decoration {
         Decorator decorator;

@@ -18,7 +18,7 @@ struct AccessTotals {
     }
 };
 
-/// What one request cost its thread.
+/// The cost of one request to its thread.
 struct ServiceSample {
     bool is_write = false;
     std::int64_t length_bytes = 0;
@@ -53,7 +53,7 @@ class Concurrency {
     [[nodiscard]] bool serves_from_memory() const noexcept {
         return !blocks() && (directions_[0].sleep_share >= 0 || directions_[1].sleep_share >= 0);
     }
-    /// What an access costs here.
+    /// The cost of an access here.
     [[nodiscard]] ServiceCosts::Cost cost(bool is_write) const {
         return costs_.of(is_write, serves_from_memory());
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the contract tests stand on: the backends that they run over, and their files and buffers.
+// Fixtures of the contract tests: the backends that they run over, and their files and buffers.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -21,7 +21,7 @@ struct Fault {
     std::string path = {};  ///< part of the file's name; "" is every file
 };
 
-/// What the armed fault has seen: a test raises `nth` until it no longer fires.
+/// Counts of the armed fault: a test raises `nth` until it no longer fires.
 struct FaultCount {
     std::int64_t num_operations = 0;  ///< of the fault's kind on this process
     bool has_fired = false;

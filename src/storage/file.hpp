@@ -57,7 +57,7 @@ class File {
     /// `unsupported` where `abilities().locks_ranges` is false.
     virtual Status lock_range(std::int64_t offset, std::int64_t length);
     virtual Status unlock_range(std::int64_t offset, std::int64_t length);
-    /// What was written is on stable storage on return.
+    /// Brings all written bytes to stable storage before it returns.
     virtual Status sync() = 0;
     /// Closes; the object takes no further call. The destructor closes too and drops the Status.
     virtual Status close() = 0;
@@ -102,7 +102,7 @@ Status commit_file(const std::string& from, const std::string& to, const CommitM
 /// Replaces `to` if it exists.
 Status rename_file(const std::string& from, const std::string& to);
 
-/// What a folder holds.
+/// An entry of a folder.
 struct Listed {
     enum class Kind { file, folder, other };  ///< links are others
     std::string name;
@@ -115,8 +115,8 @@ Result<std::vector<Listed>> list_folder(const std::string& folder, const std::st
 [[nodiscard]] std::string_view scheme_of_address(std::string_view path);
 /// unsupported: names the storages that there are. Pure.
 [[nodiscard]] Status no_such_storage(std::string_view path);
-/// no_such_storage of an address that no backend takes, as the path of a file would be in a folder "gs:". What names a host in
-/// a file system ("nfs://server/run") is such an address, too. Local.
+/// Returns no_such_storage for an address that no backend takes, which would otherwise be the path of a file
+/// in a folder "gs:". A host in a file system's address ("nfs://server/run") is such a case, too. Local.
 Status check_address(const std::string& path);
 
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
@@ -125,9 +125,9 @@ Status check_address(const std::string& path);
 /// "" where nothing is found by a name.
 [[nodiscard]] std::string lasting_path(const std::string& path);
 
-/// What stands before files of any backend: "NAME:TEXT:PATH" opens PATH, and the function that `read` made of TEXT gets the
-/// file (or `read` says what is wrong with the text, and nothing is opened). Tests and benchmarks have one (a storage
-/// model); the library has none.
+/// A layer in front of files of any backend: "NAME:TEXT:PATH" opens PATH, and the function that `read` made
+/// of TEXT gets the file (or `read` says what is wrong with the text, and nothing is opened). Tests and
+/// benchmarks have one (a storage model); the library has none.
 struct Decorator {
     std::string_view name;
     Result<std::function<FilePtr(FilePtr)>> (*read)(std::string_view text) = nullptr;

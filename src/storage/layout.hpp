@@ -50,8 +50,8 @@ struct Layout {
     [[nodiscard]] bool is_composite() const { return parts.size() > 1; }
     /// The part that `offset` is in; null: none.
     [[nodiscard]] const Part* part_at(std::int64_t offset) const;
-    /// Of the part that holds the bulk of a large file, its last one: what accesses are aligned to, and how many
-    /// objects they find side by side. 0 where there are no stripes.
+    /// The stripe that accesses are aligned to, and the number of objects side by side, in the last part of
+    /// the layout, which holds the bulk of a large file. 0 where there are no stripes.
     [[nodiscard]] std::int64_t stripe_bytes() const;
     [[nodiscard]] int num_stripes() const;
     [[nodiscard]] int num_servers() const;

@@ -9,7 +9,7 @@
 
 namespace hakobi::storage {
 
-/// The layout that a new file is to have. What is left out is the folder's, and its other parts the storage's choice.
+/// The layout that a new file is to have. Values left out are the folder's; the storage chooses the rest.
 struct LayoutWish {
     int num_stripes = 0;            ///< 0: the folder's; `all`: one on each server
     bool overstripes = false;       ///< several stripes may be on one server
@@ -21,7 +21,7 @@ struct LayoutWish {
     friend bool operator==(const LayoutWish&, const LayoutWish&) = default;
 };
 
-/// What a storage can do about the layout of a file that is made in some folder.
+/// The layouts that a storage can give a file made in some folder.
 struct LayoutFacts {
     std::string_view file_system = {};  ///< "lustre", "cephfs"; "": it takes no layouts. Lives for ever
     int num_servers = 0;                ///< 0: not known
@@ -34,7 +34,7 @@ struct LayoutFacts {
         false;  ///< whatever the stripes, a large file lies on all servers (Striping::object_bytes)
 };
 
-/// What came of asking for a new file.
+/// The result of asking for a new file.
 struct LaidOut {
     bool is_made = false;  ///< the file was not there before
     /// Why it does not have the layout: `exists` (another's file, which stays as it is), or what the storage said of the wish.
@@ -47,7 +47,7 @@ struct Layouts {
     LaidOut (*make)(const std::string& path, const LayoutWish& wish) = nullptr;
 };
 
-/// What may be asked for a file that is about to be made at `path`. Local.
+/// Returns the layouts that a file about to be made at `path` may have. Local.
 [[nodiscard]] LayoutFacts layout_facts(const std::string& path);
 
 /// Makes an empty file of this layout, which must not exist, by whatever permissions `open_file` would give it. Where the storage

@@ -28,7 +28,8 @@ constexpr std::int64_t default_stripe_bytes = 1 << 20;
 /// these. Pure.
 [[nodiscard]] Layout layout_of(std::span<const std::byte> value, int num_servers = 0);
 
-/// What set_layout_request takes. `servers`: whose turn it is, one a stripe; empty: Lustre chooses. Pure.
+/// Returns the bytes for set_layout_request. `servers` names one server a stripe; empty: Lustre chooses.
+/// Pure.
 [[nodiscard]] std::vector<std::byte> request_of(const LayoutWish& wish, std::span<const int> servers = {});
 
 }  // namespace lustre

@@ -12,7 +12,8 @@
 
 namespace hakobi::storage {
 
-/// What an object store allows. Nothing is ever renamed, and only `RangedObjects` change a part of an object.
+/// The operations that an object store allows. Nothing is ever renamed, and only `RangedObjects` change a
+/// part of an object.
 struct ObjectAbilities {
     std::string_view kind = {};         ///< for people: "s3"
     std::int64_t max_object_bytes = 0;  ///< of one put
@@ -26,7 +27,7 @@ struct ObjectAbilities {
     int num_requests = 1;               ///< under way at once, from which on more gain little
 };
 
-/// What a store knows of an object without reading it.
+/// An object's metadata, which a store returns without reading the object.
 struct ObjectFacts {
     std::int64_t size_bytes = 0;
     std::string version;           ///< other bytes under the same name have another one (an ETag)
@@ -101,7 +102,8 @@ class Objects {
 
     /// For names that begin with `prefix`, which are listed often: where a listing costs as much as the whole pool (RADOS), they are
     /// kept beside `holder`, an object that is there before the first of them and goes after the last. Every handle that puts or
-    /// removes one says so first. What a process was killed at while it put may be missing from a listing of these.
+    /// removes one says so first. An object that a process was putting when it was killed may be missing from
+    /// a listing of these.
     virtual void keep_names(const std::string& prefix, const std::string& holder);
 
     // An upload in parts: several threads and processes may send them, in any order, and one completes it. Parts are numbered
@@ -111,7 +113,8 @@ class Objects {
                                           std::span<const std::byte> bytes);
     /// By number; not_found where the upload is complete or given up.
     virtual Result<std::vector<UploadedPart>> parts(const std::string& name, const std::string& upload);
-    /// Of `parts`, by number. After an error (`exists`) the upload is still there, to be given up.
+    /// Makes the object of `parts`, by number. After an error (`exists`) the upload is still there, to be
+    /// given up.
     virtual Status complete_upload(const std::string& name, const std::string& upload,
                                    std::span<const UploadedPart> parts, const PutMode& mode);
     /// One that is not there has been given up.

@@ -11,7 +11,7 @@ namespace hakobi::storage {
 /// Called with the size of each piece before it is moved; false gives up. Any thread.
 using Pace = std::function<bool(std::int64_t)>;
 
-/// What `pace` has given up.
+/// The error of a copy that `pace` gave up.
 Status given_up();
 /// Reads all of `into`; format where the file ends before.
 Status read_exactly(File& file, std::int64_t offset, std::span<std::byte> into);

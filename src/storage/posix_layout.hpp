@@ -9,7 +9,7 @@
 
 namespace hakobi::storage {
 
-/// Of statfs, where it may be sign-extended: linux/magic.h and the file systems' own sources.
+/// The magic of statfs, which may be sign-extended there: linux/magic.h and the file systems' own sources.
 [[nodiscard]] constexpr unsigned long magic_of(const struct statfs& system) {
     return static_cast<unsigned long>(system.f_type) & 0xFFFFFFFFUL;
 }

@@ -5,9 +5,10 @@
 
 namespace hakobi::storage {
 
-/// What accesses cost on one storage, learnt from those that were made: each access `access_s`, and each of its bytes
-/// `byte_s`, reading and writing apart. Least squares of relative errors, in which older accesses count less and less.
-/// Accesses of one length alone cannot tell the two apart: a guess does until others come. Pure; not thread-safe.
+/// The costs of accesses on one storage, learnt from those that were made: each access `access_s`, and each
+/// of its bytes `byte_s`, reading and writing apart. Least squares of relative errors, in which older
+/// accesses count less and less. Accesses of one length alone cannot tell the two apart: a guess does until
+/// others come. Pure; not thread-safe.
 class ServiceCosts {
   public:
     struct Cost {

@@ -14,21 +14,21 @@ namespace hakobi::storage {
 /// How storage serves requests, as far as is known: it is higher the longer they take.
 enum class Service : std::int64_t { unknown = -1, from_memory = 0, waits = 1 };
 
-/// What this process knows of one storage, from all accesses of all files there: whether requests wait, what an access costs, and
-/// how many I/O threads pay. A file opened later need not learn it again. Any thread.
+/// This process's knowledge of one storage, from all accesses of all files there: whether requests wait, what
+/// an access costs, and how many I/O threads pay. A file opened later need not learn it again. Any thread.
 class StorageProfile {
   public:
     /// A device's (stat's st_dev), which lasts as long as the process; 0: a new one.
     [[nodiscard]] static std::shared_ptr<StorageProfile> of_device(std::uint64_t device);
 
-    /// What files that are opened later begin with.
+    /// The service that files opened later begin with.
     [[nodiscard]] Service service() const { return service_.load(std::memory_order_relaxed); }
     void set_service(Service service) { service_.store(service, std::memory_order_relaxed); }
     /// One access in line was over, the first of a call. `has_waited`: it slept longer than a page cache lets a caller sleep.
     /// So many in a row, `num_believed`, tell storage that makes requests wait.
     void observe_in_line(bool has_waited, int num_believed);
 
-    // Of Accesses with at most `limit` threads: those with different limits learn apart.
+    // The functions below are for Accesses with at most `limit` threads: different limits learn apart.
 
     void observe(int limit, const ServiceSample& sample);
     /// The kernel moved a request past its page cache (true), where nobody's sleep tells, or through it.

@@ -14,7 +14,7 @@ void transfer(File& file, Request& request, int thread);
     return request.file != nullptr ? *request.file : *of_access;
 }
 
-/// What the request's calls were, for Concurrency.
+/// Sets the sample, for Concurrency, from the request's calls.
 void account(const Request& request, ServiceSample& sample);
 
 }  // namespace hakobi::storage

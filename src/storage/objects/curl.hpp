@@ -6,8 +6,8 @@
 
 namespace hakobi::storage {
 
-/// What we use of libcurl, which is loaded at the first use (7.75 or newer: it signs requests). A program that stores nothing on
-/// S3 needs none. Numbers are those of curl's ABI, which never change.
+/// The part of libcurl that we use, which is loaded at the first use (7.75 or newer: it signs requests). A
+/// program that stores nothing on S3 needs none. Numbers are those of curl's ABI, which never change.
 struct Curl {
     using Easy = void;
     struct List;  ///< curl_slist

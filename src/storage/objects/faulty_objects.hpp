@@ -11,7 +11,7 @@ namespace hakobi::storage {
 
 enum class ObjectOperation { put, get, facts, list, remove, upload };
 
-/// What goes wrong with the nth operation of its kind, and with `num_times` in a row, of one store.
+/// A fault in the nth operation of its kind in one store, and in `num_times` in a row.
 struct ObjectFault {
     enum class Kind {
         error,     ///< the server says no; nothing has happened

@@ -25,11 +25,12 @@ struct WholeObject {
 /// All of an object as it was at one time; nothing where there is none.
 Result<std::optional<WholeObject>> get_object(const ObjectAt& object);
 
-/// Puts a file of `file_bytes` as one object, in parts, some at once, where it is large: the object is there when all of it is. What an
-/// upload of the same object left when it was killed is given up. format where the file has another size.
+/// Puts a file of `file_bytes` as one object, in parts, some at once, where it is large: the object is there
+/// when all of it is. The rest of a killed upload of the same object is given up. format where the file has
+/// another size.
 Status put_file(const std::string& from, std::int64_t file_bytes, const ObjectAt& to, const PutMode& mode,
                 const Pace& pace);
-/// Of a file that `put_file` takes.
+/// The largest file that `put_file` takes.
 [[nodiscard]] std::int64_t most_file_bytes(const ObjectAbilities& abilities);
 
 }  // namespace hakobi::storage

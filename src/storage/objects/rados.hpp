@@ -11,7 +11,7 @@
 
 namespace hakobi::storage {
 
-/// What we use of librados, Ceph's library, which is loaded at the first use.
+/// The part of librados, Ceph's library, that we use. It is loaded at the first use.
 struct Rados {
     using Cluster = void*;
     using Pool = void*;  ///< rados_ioctx_t
@@ -91,8 +91,8 @@ class RadosPool {
     static Result<std::shared_ptr<RadosPool>> open(const std::string& pool, const std::string& name_space);
     RadosPool(const Rados& rados, Rados::Pool pool) : rados_(rados), pool_(pool) {}
     ~RadosPool() { rados_.close_pool(pool_); }
-    /// What `request` returns. It is sent again where no server has answered: one that restarts or stands still is waited for. It
-    /// is told whether it is sent again: then it may have been carried out already.
+    /// Returns the result of `request`. Calls it again where no server has answered, so a server that
+    /// restarts or stands still is waited for; `is_again` tells it that it may have been carried out already.
     [[nodiscard]] static int patiently(const std::function<int(bool is_again)>& request);
     RadosPool(const RadosPool&) = delete;
     RadosPool& operator=(const RadosPool&) = delete;
@@ -104,7 +104,7 @@ class RadosPool {
     Rados::Pool pool_;
 };
 
-/// What a negative result of librados means.
+/// Returns the error for a negative result of librados.
 Status rados_failure(int error, const std::string& what);
 
 }  // namespace hakobi::storage

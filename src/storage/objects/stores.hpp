@@ -17,7 +17,7 @@ Result<ObjectsPtr> open_s3_objects(const std::string& root);
 /// "pool/prefix", as CEPH_CONF or /etc/ceph/ceph.conf says.
 Result<ObjectsPtr> open_rados_objects(const std::string& root);
 
-/// What Objects::replace says where it finds another version.
+/// The error of Objects::replace where it finds another version.
 Status replaced_before(const std::string& place);
 
 }  // namespace hakobi::storage

@@ -34,7 +34,7 @@ Result<FilePtr> open_striped(const StripedPlace& place, const std::string& name,
 Status commit_striped(const StripedPlace& place, const std::string& from, const std::string& to,
                       const CommitMode& mode);
 Status remove_striped(const StripedPlace& place, const std::string& name);
-/// What is directly below "a/b" (or "": the root), where an object store has folders by name only.
+/// Lists the names directly below "a/b" (or "": the root), where an object store has folders by name only.
 Result<std::vector<Listed>> list_names(Objects& objects, const std::string& folder);
 
 }  // namespace hakobi::storage

@@ -9,7 +9,7 @@ namespace hakobi::storage {
 
 // S3's answers are trees of elements without attributes that matter; no more of XML is read here.
 
-/// What stands within the first element of that name; nothing where there is none.
+/// Returns the contents of the first element of that name; nothing where there is none.
 [[nodiscard]] std::optional<std::string_view> xml_element(std::string_view xml, std::string_view name);
 /// The same of all elements of that name that do not lie within one another.
 [[nodiscard]] std::vector<std::string_view> xml_elements(std::string_view xml, std::string_view name);

@@ -57,7 +57,8 @@ struct Group {
     Columns rows;  ///< as they came; never reordered
     /// Rows in key order, of equal keys the latest first; the first `order.size()` rows.
     std::vector<std::uint32_t> order;
-    /// What all keys of the group have in common as text (append_key_text): ten thousand of them are written in a few milliseconds.
+    /// The text that all keys of the group have in common (append_key_text): with it ten thousand keys are
+    /// written in a few milliseconds.
     struct KeyText {
         std::string upper;                  ///< "class=od,…": the levels above the fields'
         std::vector<std::string> keywords;  ///< ",step=": before each value
@@ -77,7 +78,7 @@ struct Group {
     void sort();
 };
 
-/// What tells a group from others: its packed name.
+/// The identity of a group: its packed name.
 std::string identity_of(const GroupName& name);
 std::string identity_of(const SplitKey& key);
 
@@ -90,7 +91,8 @@ struct DataFile {
     std::uint64_t num_records = 0;
 };
 
-/// What the indexes say: all fields, by group. Rows and values are only ever added. Readers hold the mutex shared.
+/// The contents of the indexes: all fields, by group. Rows and values are only ever added. Readers hold the
+/// mutex shared.
 struct Catalogue {
     mutable std::shared_mutex mutex;
     std::vector<std::unique_ptr<Group>> groups;

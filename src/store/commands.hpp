@@ -12,7 +12,7 @@ void add_reading_commands(CLI::App& app);                      // list, get, whe
 void add_archiving_commands(CLI::App& app, int& exit_status);  // archive, put, create, schema
 void add_maintenance_commands(CLI::App& app, int& exit_status);
 
-/// What most commands take.
+/// Arguments of most commands.
 struct CommandArguments {
     std::string path;
     std::vector<std::string> items;  ///< the request's parts, as several words

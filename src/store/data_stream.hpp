@@ -29,7 +29,7 @@ class DataStream {
     /// Brings the end to where a field of this length may begin: appends zeros up to the next multiple of `pad_bytes`, or
     /// begins an object (which is not padded).
     Status begin_field(std::int64_t length_bytes, std::int64_t pad_bytes);
-    /// Appends; `checksum` is that of `bytes`. What the I/O threads met earlier is returned here.
+    /// Appends; `checksum` is that of `bytes`. Returns errors that the I/O threads met earlier.
     Status append(std::span<const std::byte> bytes, std::uint64_t& checksum);
     /// Returns when all of it is written.
     Status drain();

@@ -7,7 +7,7 @@
 
 #include "base/status.hpp"
 
-// What the store does with single files of a file system.
+// The store's operations on single files of a file system.
 
 namespace hakobi::store {
 

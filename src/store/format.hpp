@@ -35,8 +35,9 @@
 //  5. A record holds everything to read it: keywords, types, dictionaries. No record needs another one, or the schema.
 //  6. Data behind the last record's end (data_end_bytes) belongs to no field: `recover` cuts it off where the writer is
 //     dead. A writer never opens an earlier writer's files, so that cutting meets nobody.
-//  7. Of fields with the same key the one with the later stamp counts: nanoseconds since 1970 by the writer's clock at
-//     the flush, made to rise within a writer; within a record the later row. Fields that are moved here keep theirs.
+//  7. Among fields with the same key the one with the later stamp counts: nanoseconds since 1970 by the
+//     writer's clock at the flush, made to rise within a writer; within a record the later row. Fields that
+//     are moved here keep theirs.
 //  8. Fields are removed by a record too, in an index of the remover's own, which names them by file and offset; then
 //     their blocks are given back. Files of dead writers that are left without a field are deleted, the index first
 //     (maintenance.hpp).
@@ -66,8 +67,10 @@
 //      asked for, since a listing may lag, and else told as damage. On RADOS the names are entries of the marker
 //      (Objects::keep_names). A log that is listed and gone is passed over: it was removed, and its name does not come back.
 //  O7. A log is removed by its header first, its end last. A writer looks for its header after each commit: none, and it was ended
-//      though the end is gone again. What is left without a header `recover` removes. Segments go whole, when no field is left.
-//  O8. What a dead writer has put behind its last commit are whole segments, at offsets from its last data_end_bytes on.
+//      though the end is gone again. `recover` removes a log without a header. Segments go whole, when no
+//      field is left.
+//  O8. A dead writer's bytes behind its last commit are whole segments, at offsets from its last
+//      data_end_bytes on.
 //
 // Numbers in headers are little-endian (`order` tells), in payloads packed (pack.hpp).
 
@@ -113,7 +116,7 @@ struct Record {
 };
 std::vector<std::byte> encode_record(const Record& record, std::uint64_t id);
 
-/// What a part of a log, read from `begin_bytes` of the file on, holds.
+/// The contents of a part of a log, read from `begin_bytes` of the file on.
 struct LogScan {
     std::int64_t end_bytes = 0;         ///< where the last whole record ends, in the file
     std::int64_t torn_bytes = 0;        ///< behind it: an unfinished record
@@ -123,7 +126,7 @@ struct LogScan {
 LogScan scan_log(std::span<const std::byte> log, std::int64_t begin_bytes, std::uint64_t id,
                  const std::function<void(const Record&)>& take);
 
-/// What the fields of a group have in common: all but the values of the field level.
+/// The part of the key that a group's fields have in common: all but the values of the field level.
 struct GroupName {
     std::array<std::vector<Keyword>, num_levels> keywords;
     std::array<std::vector<std::string>, 2>

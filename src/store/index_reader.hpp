@@ -19,13 +19,14 @@ class IndexReader {
   public:
     explicit IndexReader(const Folder& folder) : folder_(folder) {}
 
-    /// The catalogue with everything that was flushed before the call. What was handed out earlier may be another object:
-    /// it stays as it is where fields were wiped. Throws unsupported (a newer version's index), io, permission.
+    /// The catalogue with everything that was flushed before the call. A catalogue returned earlier may be
+    /// another object: it stays as it is where fields were wiped. Throws unsupported (a newer version's
+    /// index), io, permission.
     std::shared_ptr<const Catalogue> refreshed();
     /// The same, read from the indexes alone: what a consolidated catalogue says is not believed.
     std::shared_ptr<const Catalogue> reread();
 
-    /// What was passed over, one line each.
+    /// The records that were passed over, one line each.
     [[nodiscard]] std::vector<std::string> warnings() const;
 
   private:

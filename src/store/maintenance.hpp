@@ -43,7 +43,7 @@
 
 namespace hakobi::store {
 
-/// What `check` found. Everything in order: no problem, no orphan.
+/// The findings of `check`. Everything in order: no problem, no orphan.
 struct CheckReport {
     std::int64_t num_fields = 0;        ///< whole ones, replaced ones too
     std::int64_t num_lost = 0;          ///< flushed fields that cannot be read any more
@@ -81,7 +81,7 @@ struct WipePlan {
     std::int64_t num_fields = 0, num_bytes = 0;
     std::vector<Part> parts;
 };
-/// What removing these fields takes; nothing is changed.
+/// Plans the removal of these fields; changes nothing.
 WipePlan plan_wipe(const Listing& fields);
 /// Removes them, deletes the files that are emptied by it, and makes the catalogue anew where there is one.
 void wipe(const Folder& folder, const WipePlan& plan);

@@ -26,7 +26,7 @@ struct Extent {
     std::int64_t length_bytes = 0;
 };
 
-/// What a writer has in a store: its log, which is called the index, and its data.
+/// A writer's files in a store: its log, which is called the index, and its data.
 struct WriterFiles {
     std::string stem;  ///< "<writer>.<id>", 16 hexadecimal digits
     std::uint64_t id = 0;
@@ -36,7 +36,7 @@ struct WriterFiles {
     std::vector<std::int64_t> log_offsets;
 };
 
-/// What lies in a store.
+/// The contents of a store.
 struct FolderContents {
     std::vector<WriterFiles> writers;    ///< by stem
     std::vector<std::string> leftovers;  ///< names of temporary files, which only a killed process leaves
@@ -59,7 +59,7 @@ class OwnLog {
     virtual Status close() = 0;
 };
 
-/// What a log has from `begin_bytes` on.
+/// The part of a log from `begin_bytes` on.
 struct LogTail {
     const WriterFiles* files = nullptr;  ///< of a look
     std::int64_t begin_bytes = 0;
@@ -83,7 +83,7 @@ class HeldGate {
 };
 
 /// Where a store lies, and the few things that it asks of storage: a folder (folder_place.cpp) or objects (object_place.cpp).
-/// What needs no word of these is the same code for both. Names are relative to the store. Thread-safe.
+/// Code that needs none of these is the same for both. Names are relative to the store. Thread-safe.
 class Place {
   public:
     explicit Place(std::string path) : path_(std::move(path)) {}
@@ -96,27 +96,27 @@ class Place {
     /// Whether it is a folder of the file system, which is moved by a rename.
     [[nodiscard]] virtual bool is_folder() const = 0;
 
-    // What is written whole: marker, schema, catalogue.
+    // Files written whole: marker, schema, catalogue.
     /// Its size in bytes; none where it is not there.
     [[nodiscard]] virtual Result<std::optional<std::int64_t>> size_of(std::string_view name) = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> read(std::string_view name) = 0;
     /// There whole or not at all, and on stable storage.
     enum class IfExists { replace, keep };
     virtual Status write(std::string_view name, std::span<const std::byte> bytes, IfExists if_exists) = 0;
-    /// What is gone already is no error.
+    /// Removes it; a missing name is no error.
     virtual Status remove(std::string_view name) = 0;
     /// A name that is in the way of a new store, or "": one that is neither marker nor schema. Makes the folder.
     [[nodiscard]] virtual Result<std::string> in_the_way() = 0;
     /// Removes everything but gates.
     virtual Status remove_all() = 0;
 
-    // What there is.
+    // Contents.
     enum class Look { logs, everything };
     /// With `logs` only writers that have an index, and nothing else. Throws.
     [[nodiscard]] virtual FolderContents contents(Look look) = 0;
     /// False where nothing has come or gone since `stamp` was returned here. 0: true.
     [[nodiscard]] virtual bool has_changed(std::int64_t& stamp) = 0;
-    /// What was made, renamed or removed stays so. Throws.
+    /// Makes creations, renames and removals permanent. Throws.
     virtual void sync_names() = 0;
     /// Removes a name of FolderContents::leftovers unless it may be one that is just being made; its bytes.
     virtual std::optional<std::int64_t> remove_leftover(const std::string& name) = 0;
@@ -126,14 +126,14 @@ class Place {
     /// Makes a log that begins with this header, and lives. Throws.
     [[nodiscard]] virtual std::unique_ptr<OwnLog> make_log(const std::string& stem,
                                                            std::span<const std::byte> header, bool sync) = 0;
-    /// What a header says of this process, for `is_alive`; "" where a lock says it.
+    /// This process, as a header names it for `is_alive`; "" where a lock tells.
     [[nodiscard]] virtual std::string own_process() const = 0;
     /// Whether a log is ended by a record, since nothing else tells that its writer is done.
     [[nodiscard]] virtual bool ends_logs() const = 0;
     virtual void read_logs(std::span<LogTail> tails) = 0;
     /// Whether the log is there now; asked of the storage, not of a look.
     [[nodiscard]] virtual bool has_log(const std::string& stem) = 0;
-    /// Cuts an unfinished record off. What others have removed is no error.
+    /// Cuts an unfinished record off. A log that others have removed is no error.
     virtual Status cut_log(const std::string& stem, std::int64_t bytes) = 0;
     virtual Status remove_log(const std::string& stem) = 0;
     /// Whether the writer may still flush, as far as can be seen.
@@ -154,7 +154,7 @@ class Place {
     [[nodiscard]] virtual Result<storage::FilePtr> open_data(const std::string& path) = 0;
     /// Rising. Throws.
     [[nodiscard]] virtual std::vector<Extent> data_extents(const std::string& stem) = 0;
-    /// Removes what lies behind `bytes`. What others have removed is no error.
+    /// Removes what lies behind `bytes`. Data that others have removed are no error.
     virtual Status cut_data(const std::string& stem, std::int64_t bytes) = 0;
     virtual Status remove_data(const std::string& stem) = 0;
     /// Gives back what storage the removed extents had, as far as it can be without a field that is left:

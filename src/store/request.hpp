@@ -10,7 +10,7 @@
 
 namespace hakobi::store {
 
-/// What a request says about one keyword.
+/// A request's condition on one keyword.
 struct Condition {
     struct Range {
         std::string first, last, by;  ///< as written; `by` may be empty: 1

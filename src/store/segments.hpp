@@ -13,7 +13,7 @@ namespace hakobi::store {
 
 inline constexpr std::string_view data_folder = "data/";
 [[nodiscard]] std::string segments_folder(std::string_view stem);
-/// Of the object that has byte `offset`.
+/// The name of the object that has byte `offset_bytes`.
 [[nodiscard]] std::string segment_name(std::string_view stem, std::int64_t offset_bytes);
 
 /// A file to which every write is an object, at the offset where one begins.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the store's tests stand on: a folder of their own, and fields that differ.
+// Fixtures of the store's tests: a folder of their own, and fields that differ.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

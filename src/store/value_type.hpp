@@ -8,8 +8,8 @@
 
 namespace hakobi::store {
 
-/// What a keyword's values are, under the names that FDB's schemas have: it decides how a value is written in keys, and
-/// how ranges and order work.
+/// The type of a keyword's values, under the name in FDB's schemas. It decides how a value is written in
+/// keys, and how ranges and order work.
 enum class ValueType {
     text,
     integer,
@@ -48,7 +48,7 @@ Result<std::string> canonical(ValueType type, std::string_view value, ValueSourc
 /// The number behind a canonical value, in the type's own unit (days, minutes, hours, …): what ranges count by. Nothing
 /// for values without one.
 std::optional<double> number_of(ValueType type, std::string_view canonical_value);
-/// What `by` in a range counts, in number_of's unit: 60 for times, whose ranges go by hours.
+/// The unit that `by` counts in a range, in number_of's unit: 60 for times, whose ranges go by hours.
 double range_unit(ValueType type);
 
 /// Order of canonical values: numbers by value, then texts.

@@ -93,7 +93,7 @@ class Writer {
     void flush();
     void close();
     [[nodiscard]] const StoreCounters& counters() const noexcept { return counters_; }
-    /// Of its files, once it has archived.
+    /// The stem of its files, once it has archived.
     [[nodiscard]] const std::string& stem() const noexcept { return stem_; }
     [[nodiscard]] const Maker& maker() const noexcept { return maker_; }
 

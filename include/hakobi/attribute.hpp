@@ -15,7 +15,7 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// What an attribute takes for a number: truth values and characters are none.
+/// The types that an attribute takes for a number: truth values and characters are none.
 template <class T>
 concept AttributeNumber = std::floating_point<T> ||
     (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> && !std::same_as<T, wchar_t> &&

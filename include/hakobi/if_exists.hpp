@@ -5,7 +5,7 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// What Output::create does where its prefix already holds steps.
+/// The choices of Output::create where its prefix already holds steps.
 enum class IfExists : std::uint8_t {
     fail = 0,     ///< throws `exists`
     replace = 1,  ///< removes the earlier steps

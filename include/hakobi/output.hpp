@@ -66,7 +66,7 @@ struct OutputOptions {
     int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one per node
     /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
-    /// What create does where the prefix already holds steps (if_exists.hpp).
+    /// Says how create treats a prefix that already holds steps (if_exists.hpp).
     IfExists if_exists = IfExists::fail;
     /// How many steps a file takes; all_steps: all of the run. The file is called after its first step, and each step is in it, for every
     /// reader, when its own file would have its name: a kill costs what has not been committed, and no step before. A step with other

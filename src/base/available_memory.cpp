@@ -29,7 +29,8 @@ std::int64_t left_of(const std::string& limit, const std::string& usage, const s
     return std::max<std::int64_t>(0, limit_bytes - kept_bytes);
 }
 
-/// What the control group named in a line of /proc/self/cgroup still allows; version 2 has one line, "0::PATH".
+/// The memory that the control group named in a line of /proc/self/cgroup still allows; version 2 has one
+/// line, "0::PATH".
 std::int64_t left_of_group(const std::string& line) {
     std::istringstream parts(line);
     std::string number, controllers, path;

@@ -22,7 +22,7 @@ Handle& required(Handle* handle, const char* call) {
     return *handle;
 }
 
-/// What is refused on this rank alone is agreed on: the others are on their way into create.
+/// Agrees on an error of this rank alone: the others are on their way into create.
 hakobi::CollectivesOptions options_of(const hakobi::Comm& comm, const hakobi_collectives_options* given,
                                       Status status) {
     hakobi::CollectivesOptions options;

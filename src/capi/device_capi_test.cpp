@@ -22,7 +22,8 @@ class CApiDevices : public hakobi::test::CApiTest {
         EXPECT_EQ(hakobi_split(2, global, size_, rank_, &block), HAKOBI_OK);
         return block;
     }
-    /// Of the block with a ghost layer: its number in the whole array inside, -1 in the ghosts.
+    /// The values of the block with a ghost layer: an element's number in the whole array inside, -1 in the
+    /// ghosts.
     [[nodiscard]] static std::vector<double> values_of(const hakobi_block& block) {
         std::vector<double> values;
         for (std::int64_t y = -1; y <= block.count[0]; ++y) {

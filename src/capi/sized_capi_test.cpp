@@ -19,7 +19,8 @@ class CApiSizes : public hakobi::test::CApiTest {
     }
 };
 
-// What an earlier header would have had, here without fields on meshes, is followed by bytes that are not the struct's.
+// The struct of an earlier header, here without fields on meshes, is followed by bytes that are not the
+// struct's.
 TEST_F(CApiSizes, AFieldOfAnEarlierHeaderIsPut) {
     auto options = HAKOBI_INIT(hakobi_output_options);
     options.struct_size = offsetof(hakobi_output_options, significant_bits);

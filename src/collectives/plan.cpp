@@ -293,7 +293,7 @@ void CollectivePlan::State::execute(const void* input, void* output) {
 
 namespace {
 
-/// Of a plan that may be started.
+/// The ends of a plan that may be started.
 collectives::Ends ends_of(const std::shared_ptr<CollectivePlan::State>& state, const void* input,
                           void* output) {
     const auto refuse = [](const char* text) { throw Error(ErrorCode::invalid_argument, text); };

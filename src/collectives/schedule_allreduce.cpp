@@ -31,7 +31,7 @@ class LaneReduction {
         finish(std::move(round));
     }
 
-    /// Of `range` every rank of the group gets one part, summed; returns this rank's.
+    /// Gives every rank of the group one part of `range`, summed; returns this rank's.
     Range scatter(const Stage& stage, Range range) {
         const int mine = stage.digit(rank_);
         if (stage.exchange == Stage::Exchange::direct) {

@@ -97,7 +97,7 @@ Schedule make_broadcast(const Form& form, int rank, int root, std::int64_t bytes
             for (std::size_t i = 0; i < route.size(); ++i)
                 add_root_stage(lane, route, i, rank, root, [&](int) { return all; });
         } else {
-            // What a rank holds or will hold after each stage: the part of its own digits so far.
+            // The part that a rank holds or will hold after each stage: that of its own digits so far.
             std::vector<Range> ranges{all};
             for (const Stage& stage : route)
                 ranges.push_back(cut(ranges.back(), stage.radix, stage.digit(rank)));

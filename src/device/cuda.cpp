@@ -53,7 +53,7 @@ class Cuda final : public Driver {
     int enter_stream(void* stream, int device, Before* before, int* stream_device) override {
         void* context = nullptr;
         if (is_default_stream(stream)) {
-            // Of the program's context if that is of this device.
+            // A stream of the program's context, if that is on this device.
             *stream_device = device;
             int current_device = -1;
             if (current_device_(&current_device) || current_device != device) return enter(device, before);

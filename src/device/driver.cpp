@@ -224,7 +224,8 @@ class DriverQueue final : public Queue {
     }
 
   private:
-    /// What a driver does not copy at once: runs that meet, or that lie in several allocations.
+    /// Copies in parts what a driver does not copy at once: runs that meet, or that lie in several
+    /// allocations.
     Status start_apart(Copy copy, std::size_t dimension) {
         Status status;
         for (std::int64_t left = std::exchange(copy.num[dimension], 1); left > 0 && status.ok(); --left) {
@@ -384,7 +385,7 @@ class DriverDevice final : public Device {
     }
 
   private:
-    /// What it cannot learn is the engine's to report. The device is current.
+    /// The engine reports what this cannot learn. The device is current.
     [[nodiscard]] Placed place(const Copy& copy, bool has_kernel) const {
         Pointer to, from;
         const bool is_known = has_kernel && driver_.point(copy.to, &to) == 0 &&

@@ -9,7 +9,7 @@
 
 namespace hakobi::device {
 
-/// What has been given back, the last one at the end.
+/// Memory that has been given back, the last piece at the end.
 class PinnedPool {
   public:
     static PinnedPool& of_process() {

@@ -19,7 +19,7 @@ std::int64_t count_of(const FieldLayout& field, const Box& box, std::size_t num_
     return entry == num_dims ? field.num_components : box.count[entry];
 }
 
-/// What a step in each dimension is in packed bytes.
+/// Returns each dimension's stride in packed bytes.
 std::array<std::int64_t, most_halo_dims + 1> packed_strides(const FieldLayout& field, const Box& box,
                                                             std::size_t num_dims, const Order& order) {
     std::array<std::int64_t, most_halo_dims + 1> strides{};

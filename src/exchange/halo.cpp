@@ -54,8 +54,8 @@ using exchange::Work;
 /// where each rank has one; on a busy machine, or with more ranks than cores, the one that is waited for may need this one.
 constexpr int spins_alone = 100, yields = 2000;
 
-/// What a rank goes through before each exchange that is measured: twice the largest cache that processors of today give a
-/// core of its own (2 MiB).
+/// The bytes that a rank goes through before each exchange that is measured: twice the largest cache that
+/// processors of today give a core of its own (2 MiB).
 constexpr std::size_t bytes_between_exchanges = std::size_t{4} << 20;
 
 class Waiting {
@@ -210,7 +210,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
             if (peer.node_rank >= 0 && peer.rank != plan->comm.rank()) plan->channel.ring(peer.node_rank);
     }
 
-    /// What a device's marks let begin; whether it was anything.
+    /// Starts what a device's marks allow; returns whether there was anything.
     bool look_at_marks() {
         bool did = false;
         if (!is_expecting && unpacked.is_over()) {
@@ -230,7 +230,7 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         return did;
     }
 
-    /// What can be done for one peer now; whether it was anything.
+    /// Does what is possible for one peer now; returns whether there was anything.
     bool look_at(std::size_t i) {
         const HaloPeer& peer = plan->peers[i];
         State& state = states[i];

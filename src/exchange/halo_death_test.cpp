@@ -1,4 +1,4 @@
-// What ends the program: each test is run by one of its own, which reads what is printed.
+// Errors that end the program: each test is run by one of its own, which reads the output.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -24,7 +24,7 @@ const bool is_set = [] {
     return true;
 }();
 
-/// Which ranks have their fields on the device.
+/// The ranks that have their fields on the device.
 enum class Where { all, even, last };
 
 struct Setting {
@@ -219,7 +219,7 @@ TEST_P(HaloOnDevice, CopiesFromANeighbourAreOneLaunch) {
     Halo halo = Halo::plan(comm_, grid, {&field, 1}, {.path = GetParam().path});
     const std::int64_t num_launches = program_.num_launches();
     halo.exchange();
-    // Of this rank itself, and of one or two others; a real driver does not count.
+    // One launch for this rank itself, and one for each of one or two others; a real driver does not count.
     if (num_launches >= 0) {
         EXPECT_EQ(program_.num_launches() - num_launches, std::min(comm_.size(), 3)) << halo.explain();
     }
@@ -328,7 +328,7 @@ class HaloDeviceErrors : public testing::Test {
         field.memory = said;
         return field;
     }
-    /// What planning throws on every rank.
+    /// The error that planning throws on every rank.
     ErrorCode refused(const std::vector<HaloField>& fields) {
         try {
             (void)Halo::plan(comm_, grid_, fields);

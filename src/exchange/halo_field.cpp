@@ -6,7 +6,7 @@
 namespace hakobi {
 namespace {
 
-// What does not exist stays larger than any memory: Halo::plan refuses it, on all ranks alike.
+// Impossible sizes stay larger than any memory: Halo::plan refuses it, on all ranks alike.
 constexpr std::int64_t no_memory_bytes = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t product(std::int64_t a, std::int64_t b) {

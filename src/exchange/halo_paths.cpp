@@ -84,7 +84,7 @@ Path PathRules::between_hosts(int sender, int receiver, Path by_message) const {
 Path PathRules::between_devices(int sender, int receiver, Path by_message) const {
     if (may_open() && notes_->opens(receiver, sender) != std::byte{0}) return Path::ipc;
     const Path staged = wish_.value_or(choice_.on_node);
-    // Of "auto" cma is the other way through the node's memory, for ranks on the host.
+    // With "auto", cma is the other way through the node's memory, for ranks on the host.
     return staged == Path::staged || (!wish_ && staged == Path::cma) ? Path::staged : by_message;
 }
 

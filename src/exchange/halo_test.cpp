@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Paths, HaloBy,
                                     std::to_string(param.param.ranks_per_node) + "_a_node";
                          });
 
-/// What a plan measured; "" where it had no choice.
+/// The measurements of a plan; "" where it had no choice.
 std::string measured_by(const Halo& halo) {
     const std::string text = halo.explain();
     const std::size_t at = text.find("measured:");

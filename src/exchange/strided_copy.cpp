@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t small_piece_bytes = 256;
 /// How many small pieces ahead their cache lines are asked for (decision 10).
 constexpr std::int64_t ahead = 24;
-/// Of the next larger piece, what is asked for before the processor's prefetchers have seen it.
+/// The head of the next larger piece, prefetched before the processor's own prefetchers have seen it.
 constexpr std::int64_t line_bytes = 64, head_bytes = 4 * line_bytes;
 
 /// Goes through the pieces in order.

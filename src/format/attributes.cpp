@@ -56,7 +56,7 @@ bool fits(Number number, ValueType type) {
     }
 }
 
-/// What is wrong with a value; "" when nothing is.
+/// Says what is wrong with a value; "" when nothing is.
 std::string problem_with(const std::string& name, const Attribute& value, std::optional<ValueType> type,
                          std::size_t most_bytes) {
     const std::string most_text = std::to_string(most_bytes >> 10U) + " KiB";

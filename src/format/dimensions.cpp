@@ -1,6 +1,6 @@
 #include "format/dimensions.hpp"
 
-// Which dimensions fields have: those that they name, or the axes that fit.
+// Finds the dimensions of fields: those that they name, or the axes that fit.
 #include <algorithm>
 
 #include "format/names.hpp"

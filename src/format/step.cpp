@@ -20,7 +20,8 @@ Status bad_step(std::string text) {
     return {ErrorCode::invalid_argument, std::move(text)};
 }
 
-/// What encode_step writes of an axis and of a field at least: the lengths of their texts and lists, and single bytes.
+/// The least bytes that encode_step writes of an axis and of a field: the lengths of their texts and lists,
+/// and single bytes.
 constexpr std::size_t least_axis_bytes = 5 * sizeof(std::int64_t);
 constexpr std::size_t least_field_bytes = 9 * sizeof(std::int64_t) + 4;
 

@@ -10,7 +10,8 @@
 namespace hakobi::format {
 namespace {
 
-/// What may stand before "since": the names that UDUNITS, cftime and xarray all know, in small letters.
+/// The words that may stand before "since": the names that UDUNITS, cftime and xarray all know, in small
+/// letters.
 struct TimeUnit {
     std::string_view name;
     std::string_view calendars =
@@ -95,7 +96,7 @@ class Scanner {
         rest_.remove_prefix(length);
         return word;
     }
-    /// Of `least` to `most` digits.
+    /// Takes a number of `least` to `most` digits.
     std::optional<std::int64_t> take_number(std::size_t least, std::size_t most) {
         std::size_t length = 0;
         while (length < rest_.size() && is_digit(rest_[length])) ++length;
@@ -187,7 +188,7 @@ std::string wrong_zone(Scanner& text) {
            "' is no time zone that all readers know: give UTC, or its offset as +09:00";
 }
 
-/// What is wrong with "2000-01-01 10:30:00 +09:00"; "" where nothing is.
+/// Says what is wrong with a reference like "2000-01-01 10:30:00 +09:00"; "" where nothing is.
 std::string wrong_reference(std::string_view reference, std::string_view calendar) {
     const std::string unreadable =
         "what follows 'since' is not a date as 2000-01-01, with a time as 10:30:00 at most";

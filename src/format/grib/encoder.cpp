@@ -75,7 +75,7 @@ Eccodes& library() {
 
 using Template = std::shared_ptr<format::grib::Handle>;
 
-/// What a thread has prepared, by encoder and the part of the key that a template is made for.
+/// Templates that a thread has prepared, by encoder and the part of the key that a template is made for.
 using Prepared = std::map<std::pair<std::int64_t, std::string>, Template>;
 
 /// Handles are ecCodes': those of a thread that ends are deleted under its mutex.

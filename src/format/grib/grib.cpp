@@ -23,7 +23,7 @@ grib_handle* open_message(Eccodes& eccodes, std::span<const std::byte> message) 
     return handle;
 }
 
-/// What `ask` finds in one message of one field; the mutex is held meanwhile.
+/// Returns what `ask` finds in one message of one field; the mutex is held meanwhile.
 template <class Ask>
 auto with_message(std::span<const std::byte> message, const Ask& ask) {
     format::grib::read_message(message).status().throw_if_error();

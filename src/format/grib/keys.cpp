@@ -28,7 +28,7 @@ struct Noted {
     Source source = Source::text;
 };
 
-/// What is known of a kind of messages.
+/// The known keywords of a kind of messages.
 struct Note {
     std::vector<Noted> keywords;
     bool must_ask = false;

@@ -87,7 +87,7 @@ class GribFile : public ::testing::Test {
   protected:
     ~GribFile() override { fs::remove(path_); }
 
-    /// What next() tells: "begin-end", with '!' where it is no message.
+    /// The results of next(): "begin-end", with '!' where it is no message.
     std::vector<std::string> places_of(const std::string& content) {
         std::ofstream(path_, std::ios::binary) << content;
         auto file = MessageFile::open(path_);

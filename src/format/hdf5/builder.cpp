@@ -153,7 +153,7 @@ hid_t Builder::create_record(const std::string& name, hid_t type, hsize_t length
     const Handle space(H5Screate_simple(1, &length, &most), H5Sclose, "H5Screate_simple");
     const Handle creation(H5Pcopy(dataset_), H5Pclose, "H5Pcopy");
     check(H5Pset_chunk(creation, 1, &chunk), "H5Pset_chunk");
-    // What the chunk holds besides the record is written, too.
+    // The rest of the chunk is written, too.
     check(H5Pset_fill_time(creation, H5D_FILL_TIME_ALLOC), "H5Pset_fill_time");
     return H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
 }

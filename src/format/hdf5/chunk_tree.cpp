@@ -57,7 +57,7 @@ std::vector<std::byte> ChunkTree::node(const std::vector<PlacedChunk>& entries, 
         put_key(entry.bytes, entry.skipped, entry.start);
         out.put(static_cast<std::uint64_t>(entry.offset_bytes), 8);
     }
-    // Of chunks up to the last one: behind it.
+    // The end of chunks up to the last one: behind it.
     std::vector<std::uint64_t> end = last_;
     for (std::size_t d = 0; d < end.size(); ++d) end[d] += chunk_[d];
     put_key(0, 0, end);

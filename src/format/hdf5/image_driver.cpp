@@ -6,7 +6,7 @@
 namespace hakobi::format {
 namespace {
 
-/// What HDF5 copies into the property list: where the image is.
+/// The data that HDF5 copies into the property list: a pointer to the image.
 struct DriverInfo {
     SparseImage* image;
     Placement* placement;
@@ -99,7 +99,7 @@ haddr_t get_placed_end(const H5FD_t* base, H5FD_mem_t) {
     return file.is_begun ? static_cast<haddr_t>(file.placement->end_bytes()) : 0;
 }
 
-/// What stands last is made longer.
+/// Makes the last part longer.
 herr_t set_placed_end(H5FD_t* base, H5FD_mem_t, haddr_t address) {
     Placement& placement = *file_of<ImageFile>(base).placement;
     const std::int64_t more = static_cast<std::int64_t>(address) - placement.end_bytes();

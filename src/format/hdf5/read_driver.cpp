@@ -35,7 +35,7 @@ void tell(const Status& status) {
 H5FD_t* open_file(const char* name, unsigned flags, hid_t, haddr_t) {
     if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
     try {
-        // What a link or a virtual data set names: opening a pipe waits for who writes to it.
+        // The target of a link or a virtual data set may be a pipe: opening that waits for a writer.
         std::error_code unknown;
         if (std::filesystem::is_other(std::filesystem::status(name, unknown))) {
             tell({ErrorCode::format, std::string(name) + ": it is no regular file"});
@@ -110,7 +110,7 @@ bool read_blocks(Blocks& blocks, std::int64_t at, std::byte* to, std::int64_t le
     return true;
 }
 
-/// What the superblock says that a length takes: it is at the beginning, or at 512, 1024, 2048, … bytes.
+/// The bytes of a length, by the superblock, which is at the beginning, or at 512, 1024, 2048, … bytes.
 int length_bytes_of(Blocks& blocks) {
     constexpr std::string_view signature = "\211HDF\r\n\032\n";
     std::array<std::byte, 16> start{};

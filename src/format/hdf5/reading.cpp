@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 11> netcdfs_own = {"CLASS",
                                                           "_NCCOPY",
                                                           "_QuantizeBitGroom",
                                                           "_Netcdf4Coordinates"};
-/// Of an attribute.
+/// The name of no attribute.
 constexpr const char* nobodys_name = "hakobi: no attribute is called so";
 
 }  // namespace
@@ -36,7 +36,8 @@ void OpenFile::prepare() {
     check(driver_.use(access_), "H5Pset_driver");
     check(H5Pset_fclose_degree(access_, H5F_CLOSE_STRONG), "H5Pset_fclose_degree");
 #if H5_VERSION_GE(1, 10, 7)
-    // What has a step's name is whole, and nobody writes to it: locks would only fail where a file system has none.
+    // A file with a step's name is whole, and nobody writes to it: locks would only fail where a file system
+    // has none.
     check(H5Pset_file_locking(access_, false, true), "H5Pset_file_locking");
 #endif
 }
@@ -170,7 +171,7 @@ std::string text_attribute(const Attributes& attributes, const char* name) {
 
 Handle open_dataset(hid_t where, const std::string& name) {
     Handle dataset(H5Dopen2(where, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
-    // Of other types no values are read, and HDF5 would read a fill value that is a sequence.
+    // Values of other types are not read, and HDF5 would read a fill value that is a sequence.
     const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
     if (value_type_of(text_of_type(type))) refuse_loops(dataset);
     return dataset;

@@ -61,7 +61,7 @@ class Conversion {
 std::vector<std::vector<std::byte>> read_sequences(hid_t attribute, hid_t type) {
     const Handle space(H5Aget_space(attribute), H5Sclose, "H5Aget_space");
     const hssize_t num = check(H5Sget_simple_extent_npoints(space), "H5Sget_simple_extent_npoints");
-    // Of an element: how many members, the collection's address, the number in it.
+    // An element has the number of members, the collection's address, and the number in it.
     const std::size_t address_bytes = address_bytes_in(attribute), place_bytes = 8 + address_bytes;
     if (num > ReadDriver::size_of(attribute) / static_cast<hssize_t>(place_bytes))
         throw Hdf5Failure(std::string("an attribute is larger than the file"));

@@ -17,8 +17,9 @@
 namespace hakobi::format {
 namespace {
 
-/// What keeps a file that says `found` from going on with steps like `next`, in words; "" where nothing does. Series look at fields, their grids
-/// and units only: here every attribute counts, since the next metadata say what `next` does.
+/// Says in words what keeps a file with the description `found` from going on with steps like `next`; ""
+/// where nothing does. Series look at fields, their grids and units only: here every attribute counts, since
+/// the next metadata say what `next` does.
 std::string netcdf_difference(const StepDescription& next, const FoundStep& found) {
     Attributes global = next.attributes;
     global["title"] = next.title;

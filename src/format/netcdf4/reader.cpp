@@ -1,4 +1,5 @@
-// A NetCDF-4 file read back by way of the HDF5 library; netcdf4.cpp says what such a file is. Of the root group:
+// A NetCDF-4 file read back by way of the HDF5 library; netcdf4.cpp says what such a file is. In the root
+// group:
 //
 //  1. A data set that is a dimension scale is a dimension, or with values a coordinate variable.
 //  2. Every other data set is a field. The names of its dimensions are those of the scales attached to it.

@@ -373,7 +373,7 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
             const bool is_static = series.shown.fields[f].is_static;
             std::vector<bool>& has = series.has.emplace_back(starts.size());
             for (std::size_t s = 0; s < starts.size(); ++s) {
-                // Of a static field nothing is said but the last source: those before it need not be known.
+                // Only the last source of a static field is named: those before it need not be known.
                 has[s] = is_static ? of_field[f].empty() ||
                                          of_field[f].begin()->second.file == series.sources[s].file
                                    : of_field[f].contains(starts[s]);

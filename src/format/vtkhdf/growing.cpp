@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t no_alignment = 1, no_block = 0;
 
-/// What the group Steps says of an array: step s begins with element s * stride.
+/// The offsets of an array in the group Steps: step s begins with element s * stride.
 struct Offsets {
     std::string group;  ///< within Steps; "": Steps itself
     std::string name;
@@ -189,7 +189,8 @@ class GrowingVtk final : public GrowingHdf5 {
         of_sequence_;  // by stride and dimensions: of scalars_
 };
 
-/// What keeps a file that says `found` from going on with steps like `next`, in words; "" where nothing does.
+/// Says in words what keeps a file with the description `found` from going on with steps like `next`; ""
+/// where nothing does.
 std::string vtk_difference(const StepDescription& next, const FoundStep& found) {
     Attributes global = next.attributes;
     global["title"] = next.title;

@@ -23,7 +23,7 @@ class VtkReader {
   public:
     VtkReader(hid_t file, Links links) : file_(file), links_(links) {}
 
-    /// What keeps it from being read as a step; "" when nothing does.
+    /// Says what keeps the file from being read as a step; "" when nothing does.
     [[nodiscard]] std::string problem() const {
         if (H5Lexists(file_, "VTKHDF", H5P_DEFAULT) <= 0) return "it has no group VTKHDF";
         const Handle grid(H5Gopen2(file_, "VTKHDF", H5P_DEFAULT), H5Gclose, "H5Gopen2");
@@ -69,7 +69,8 @@ class VtkReader {
         num_steps_ = num_steps_of(step);
     }
 
-    /// What a file of several steps has of a field in each: the steps are one behind the other along the first dimension.
+    /// Finds each step's part of a field in a file of several: the steps are one behind the other along the
+    /// first dimension.
     void divide_among_steps(hid_t dataset, FoundField& field) const {
         bool grows = false;
         static_cast<void>(extents_of(dataset, &grows));

@@ -41,8 +41,8 @@ std::int64_t largest_divisor(std::int64_t number, std::int64_t most) {
     return 1;
 }
 
-/// Chunks of values that are not packed: slabs, so that one behind the other they are the array in C order. Of at most
-/// ChunkGrid::most_bytes, where that does not make them much smaller.
+/// Chunks of values that are not packed: slabs, so that one behind the other they are the array in C order.
+/// They have at most ChunkGrid::most_bytes, where that does not make them much smaller.
 std::vector<std::int64_t> slab_of(const std::vector<std::int64_t>& shape, std::int64_t element_bytes) {
     std::vector<std::int64_t> slab = shape;
     std::int64_t inner_bytes = element_bytes;

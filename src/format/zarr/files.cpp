@@ -62,7 +62,7 @@ Status make_folder(const std::string& store, const std::string& inside) {
     if (storage::is_object_store(store)) return {};
     const Result<storage::Reached> reached = reach_in(store, inside);
     if (!reached.ok()) return reached.status();
-    // What has the name and is no folder is told by who goes through it.
+    // A file that has the name is reported by whoever goes through it.
     if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0 || errno == EEXIST)
         return {};
     return status_of_errno(errno, "cannot make folder", path_in(store, inside));

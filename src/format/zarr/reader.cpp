@@ -156,7 +156,7 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     return {};
 }
 
-/// Of a shard whose chunks are not packed.
+/// The size of a shard whose chunks are not packed.
 std::int64_t plain_bytes(const Array& array) {
     const std::int64_t num = array.num_chunks_in_all();
     return num * array.chunk_bytes() + (num > 1 ? index_bytes(num) : 0);
@@ -264,7 +264,7 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             field.shown.attributes = is.attributes;
             if (is.fill) field.shown.attributes["_FillValue"] = attribute_of(*is.fill);
             field.file = name_of(store) + "/" + file;
-            // What has another size is looked into, which says what is wrong with it.
+            // A shard of another size is read, which tells what is wrong with it.
             const bool is_plain = is.is_contiguous() && *bytes.value() == plain_bytes(is);
             field.offset_bytes = is_plain ? 0 : -1;
             if (!is_plain) field.why_library = "it is packed in chunks";

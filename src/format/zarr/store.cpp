@@ -89,7 +89,7 @@ Json group_json(const Group& group) {
     return document;
 }
 
-/// What the arrays of a step say, by name.
+/// The arrays of a step, by name.
 Result<std::vector<Array>> arrays_of(const StepDescription& step) {
     Result<Dimensions> dimensions = dimensions_of(step);
     if (!dimensions.ok()) return dimensions.status();
@@ -238,8 +238,8 @@ Status place_shards(const std::string& folder, const std::string& store, const G
     return {};
 }
 
-/// Of an array's document what steps must have in common. Other programs that wrote the document anew have put its members into another
-/// order, and name what is not there.
+/// The part of an array's document that steps must have in common. Other programs that write the document
+/// anew put its members into another order, and name members that are not there.
 nlohmann::json form_of(const Json& document) {
     nlohmann::json form = nlohmann::json::parse(document.dump());
     form.erase("attributes");
@@ -282,7 +282,7 @@ Result<std::optional<Group>> read_group(const std::string& store) {
 
 namespace {
 
-/// Which of a step's fields are not like those of the same name.
+/// Reports fields of a step that are not like those of the same name.
 Status check_like(const Json& group_arrays, std::span<const Array> arrays) {
     for (const Array& array : arrays) {
         const auto before = group_arrays.find(array.name);
@@ -389,7 +389,7 @@ Status add_step(const std::string& folder, const std::string& store, std::int64_
                           : Group{.attributes = Json::object(), .arrays = Json::object(), .times = {}};
         const auto at = static_cast<std::size_t>(number);
         const bool is_in = at < group.times.size() && !std::isnan(group.times[at]);
-        // Of a try whose answer was lost the step is there, by a version that nobody was told.
+        // After a try whose answer was lost the step is there, with a version that nobody was told.
         const bool is_own_try =
             is_in && std::bit_cast<std::uint64_t>(group.times[at]) == std::bit_cast<std::uint64_t>(step.time);
         if (is_in && (how.is_new || !is_own_try))

@@ -69,7 +69,7 @@ Status none_of(const std::string& prefix, std::string reason) {
     return {ErrorCode::not_found, text};
 }
 
-/// 1. What lies in the folder; a file goes before pieces that have become one.
+/// 1. Lists the steps in the folder; a file goes before pieces that have become one.
 Result<std::vector<Listed>> list(const std::string& prefix) {
     Result<series::Series> series = series::find_series(prefix);
     if (series.ok() && (!series.value().parts.empty() || series::is_staged(prefix))) {
@@ -89,7 +89,7 @@ Result<std::vector<Listed>> list(const std::string& prefix) {
     return in_order;
 }
 
-/// What the pieces say, in the words of a file.
+/// Describes pieces as a file of them would be described.
 Result<format::FoundStep> read_pieces(const std::string& folder) {
     Result<series::PieceSet> set = series::read_piece_set(folder);
     if (!set.ok()) return set.status();

@@ -119,8 +119,8 @@ TEST_P(Ahead, ARankThatWaitsForTheOthersEndsIt) {
     engine->close().throw_if_error();
 }
 
-// What each call is, is drawn alike by all ranks, and how late a rank comes by itself: pieces, nothing, fine pieces of some
-// ranks or of all, reads.
+// All ranks draw the kind of each call alike, and each how late it comes: pieces, nothing, fine pieces of
+// some ranks or of all, reads.
 TEST_P(Ahead, CallsOfAnyKindKeepTheirBytes) {
     constexpr int num_calls = 400;
     make_file(0);

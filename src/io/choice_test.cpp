@@ -1,4 +1,5 @@
-// Which way a call goes: a row for each case of decisions 4, 5, 6 and 21, and of what hints and storage ask for.
+// The path that a call takes: a row for each case of decisions 4, 5, 6 and 21, and of what hints and storage
+// ask for.
 #include "io/choice.hpp"
 
 #include <gtest/gtest.h>

@@ -41,7 +41,7 @@ class CrewOf : public EngineTest {
             values[i] = value_at(static_cast<std::int64_t>(i), 10 * file + comm_.rank());
         return values;
     }
-    /// What `values` of all ranks make of the file.
+    /// Expects the file that `values` of all ranks make.
     void expect_whole(int file) {
         mpi::agree_or_throw(comm_, {});
         std::vector<std::byte> bytes(static_cast<std::size_t>(comm_.size() * piece * num_pieces));

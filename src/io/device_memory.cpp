@@ -12,8 +12,8 @@
 namespace hakobi::io {
 namespace {
 
-// A part of a collective buffer takes 20 to 80 us at 50 GB/s, and a sleep 70. What is not over after this waits for the program's
-// stream.
+// A part of a collective buffer takes 20 to 80 us at 50 GB/s, and a sleep 70. A copy that is not over after
+// this waits for the program's stream.
 constexpr double busy_s = 1e-3;
 
 /// From the first byte of the runs to behind their last.

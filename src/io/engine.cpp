@@ -14,9 +14,9 @@
 //     been another file's. Its pipeline begins the phase: reading, it waits for what it writes and starts to fill buffers.
 //  5. Run. Ranks deposit into (collect from) buffers whose turn has come; the last contributor passes the buffer on. The
 //     dispatcher of the aggregator hands full buffers to the storage; a finished one opens for its next turn. No
-//     rank waits for another here except through a buffer that it needs. Of a file with stripes each server has buffers of its
-//     own, and a rank takes whichever is open.
-//     Where the file's ranks have errors of their own, a call of own pieces on one node ends here.
+//     rank waits for another here except through a buffer that it needs. In a file with stripes each server
+//     has buffers of its own, and a rank takes whichever is open. Where the file's ranks have errors of their
+//     own, a call of own pieces on one node ends here.
 //  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in which nobody
 //     has anything left ends the call: its summaries carry the errors of 5, so that all ranks return the same.
 //
@@ -29,8 +29,8 @@
 // Memory of a device is never touched by the processor: requests with some go through 3 to 5, where the device copies to and from
 // collective buffers (device_memory.hpp).
 //
-// What a hidden write leaves undone (its last file accesses) is waited for at the start of the file's next call, whose
-// first summary carries the error. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
+// The file's next call waits at its start for the last file accesses of a hidden write, and its first summary
+// carries their error. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
 // (crew.hpp).
 
 #include "io/engine.hpp"
@@ -177,7 +177,8 @@ mpi::Agreed Engine::Impl::run_together(const Request& request, Progress& progres
 }
 
 mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress) {
-    // What the last call left untold comes before this call's own mistake: no other call would tell it.
+    // An error that the last call left untold comes before this call's own mistake: no other call would tell
+    // it.
     Status mistake = std::exchange(progress.status, two_phase.take_undone());
     two_phase.wait(progress);
     progress.status.keep_first(std::move(mistake));

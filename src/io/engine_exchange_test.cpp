@@ -1,4 +1,4 @@
-// What ranks learn of each other before and between the phases of a call, in single cases with hints of their own.
+// Exchanges of the ranks before and between the phases of a call: single cases with hints of their own.
 #include <chrono>
 #include <random>
 #include <string>
@@ -26,7 +26,7 @@ const Setting own_hints[] = {
 INSTANTIATE_TEST_SUITE_P(All, EngineWith, testing::ValuesIn(own_hints),
                          [](const auto& test) { return test.param.name; });
 
-// What a call leaves in the tallies of its cycles must not count for the next one.
+// The rest of a call in the tallies of its cycles must not count for the next one.
 TEST_P(EngineWith, CyclesThatAreShorterThanABufferEndEveryCall) {
     const std::pair<Hints, std::int64_t> cases[] = {
         {{{"cb_buffer_size", "100000"}, {"hakobi_shuffle", "always"}}, 32 << 20},

@@ -48,7 +48,7 @@ class Holes : public EngineTest {};
     _exit(lost == 0 ? 0 : 1);
 }
 
-/// What all ranks together write: the first 40 of every 64 bytes, dealt out piece by piece.
+/// The pieces that all ranks together write: the first 40 of every 64 bytes, dealt out piece by piece.
 Region pieces_of(const Comm& comm) {
     const std::int64_t mine = (num_pieces - comm.rank() + comm.size() - 1) / comm.size();
     return Region::strided(comm.rank() * stride, mine, stride * comm.size(), Region::contiguous(0, piece));

@@ -227,7 +227,7 @@ TEST_P(EngineTest, RanksWithLargePiecesMeetRanksWithFineOnes) {
     for (int step = 1; step <= 4; ++step) {
         const auto written_by = [&](int rank) { return static_cast<std::byte>(16 * step + rank); };
         std::fill(data.begin(), data.end(), written_by(comm_.rank()));
-        // What is written asynchronously must be there for whoever reads it next.
+        // Bytes written asynchronously must be there for the next reader.
         const mpi::Agreed agreed = step % 2 == 0
                                        ? engine->start_write_all(region_of(comm_.rank()), data.data(), memory)
                                        : engine->write_all(region_of(comm_.rank()), data.data(), memory);

@@ -14,7 +14,7 @@ std::string count_text(std::int64_t count, const std::string& what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// What a file of the folder has: the part that holds the bulk of a large one.
+/// The stripes of a file of the folder, in the part that holds the bulk of a large one.
 int folder_stripes(const LayoutFacts& facts) {
     return std::max(facts.of_folder.num_stripes(), 1);
 }

@@ -43,7 +43,7 @@ std::vector<LaneTurns> PhasePlan::turns_of(int domain, std::span<const CycleTall
             of_lane.push_back({begin, end, is_dense(cycle, tallies), 0, domains.object_of(cycle)});
             return;
         }
-        // What lies before and behind all pieces is not read, in whole blocks.
+        // Whole blocks before and behind all pieces are not read.
         const CycleTally& tally = tallies[static_cast<std::size_t>(cycle)];
         const std::int64_t from = std::max(begin, tally.wanted_begin.load() / page_bytes * page_bytes);
         const std::int64_t wanted_end = tally.wanted_end.load();

@@ -224,7 +224,7 @@ void Pipeline::submit(Job* job) {
             access_->submit(job->request);
             return;
         }
-        // What follows an error is not written, and nobody waits for it.
+        // After an error nothing more is written, and nobody waits for it.
         const std::shared_ptr<ServerWatch> servers = job->phase->task.servers;
         const ServerWatch::Ended ended =
             servers ? servers->end(job->request, 0, now_s()) : ServerWatch::Ended{};

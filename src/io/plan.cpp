@@ -77,7 +77,7 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
     for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
         const std::int64_t stripe = (first_cycle + cycle) / cycles_of_stripe;
         const std::int64_t object = stripe % objects;
-        // Of the object's stripes in the phase: which one this is, of how many.
+        // The number of this stripe among the object's stripes in the phase, and how many those are.
         const std::int64_t before = (stripe - first_stripe) / objects;
         const std::int64_t own_first = (object - first_stripe % objects + objects) % objects;
         const std::int64_t num = (num_stripes - own_first - 1) / objects + 1;

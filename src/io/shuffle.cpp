@@ -87,8 +87,8 @@ Status Shuffle::run(const PhaseData& data, std::span<const CyclePart> parts) {
     return std::move(status_);
 }
 
-// A part of whichever lane has a buffer open for it: a server that does not answer holds up nobody's part for another. Of a
-// lane the parts are in order, and each sweep goes through the lanes once.
+// A part of whichever lane has a buffer open for it: a server that does not answer holds up nobody's part for
+// another. A lane's parts are in order, and each sweep goes through the lanes once.
 void Shuffle::run_by_lanes(const PhaseData& data, std::span<const CyclePart> parts, Cursor& file,
                            Cursor& memory) {
     const Domains& domains = site_.plan.domains;

@@ -53,7 +53,7 @@ ReducedSummary reduced(const RequestSummary& request, int rank) {
     maxima[ReducedSummary::minus_mean_piece] = has_data ? -mean_piece_bytes(request) : -no_limit;
     maxima[ReducedSummary::service] = static_cast<std::int64_t>(request.service);
     maxima[ReducedSummary::minus_end_of_file] = -request.end_of_file;
-    // Of equal codes the lower rank's is the greater number; 0: no error.
+    // Among equal codes the lower rank's gives the greater number; 0: no error.
     if (request.error_code > 0)
         maxima[ReducedSummary::error] = request.error_code * ranks_of_error + (ranks_of_error - 1 - rank);
     maxima[ReducedSummary::given_up] = request.has_given_up;

@@ -25,7 +25,7 @@ void OwnPieces::carry_out(const Request& request, bool is_in_flight, bool may_fi
               options_.cb_buffer_bytes, choice.is_gated ? &control_.block().writers : nullptr});
     const double end_s = now_s();
     progress.status = moved.status;
-    // What lies before it came by the shuffle, as far as the file goes.
+    // The bytes before it came by the shuffle, as far as the file goes.
     const std::int64_t before = done > 0 ? std::min(done, file.bytes_below(progress.end_of_file)) : 0;
     progress.bytes_moved = before + moved.bytes;
     // A writer that lost its core sleeps at the inode's lock now and then.

@@ -10,7 +10,7 @@ void end_where_it_failed(const Status& status) {
     if (!status.ok()) end_program("the device failed in an exchange: " + status.text());
 }
 
-/// What the caller can be told about its stream is returned.
+/// Returns errors that the caller can be told about its stream; others end the program.
 Status about_stream(Status status) {
     if (status.code() != ErrorCode::invalid_argument) end_where_it_failed(status);
     return status;

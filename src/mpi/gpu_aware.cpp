@@ -25,7 +25,7 @@ bool takes_memory_of(const device::Device& device) {
                                      "MPIX_Query_hip_support"};
     for (const char* const name : is_cuda ? std::span(names).first(1) : std::span(names).subspan(1))
         if (auto* const query = found<int()>(name)) return query() != 0;
-    // Of libraries that came from MPICH and have this one alone: its numbers of CUDA and HIP.
+    // Libraries that came from MPICH have only this function; these are its numbers of CUDA and HIP.
     if (auto* const query = found<int(int, int*)>("MPIX_GPU_query_support")) {
         int is_supported = 0;
         return query(is_cuda ? 0 : 2, &is_supported) == 0 && is_supported != 0;

@@ -39,7 +39,7 @@ MPI_Op op_of(Reduction reduction) {
     return MPI_OP_NULL;
 }
 
-/// What MPI is told where the caller gave one memory for both.
+/// The input argument for MPI; MPI_IN_PLACE where the caller gave one memory for both.
 const void* or_in_place(const void* input, bool is_in_place) {
     return is_in_place ? MPI_IN_PLACE : input;
 }

@@ -38,7 +38,7 @@ extern "C" void reduce_max_and_sum(void* in, void* in_out, int* count, MPI_Datat
     }
 }
 
-/// Of a Comm that is apart from MPI.
+/// all_max for a Comm that is apart from MPI.
 void all_max_apart(NodeExchange& exchange, std::span<std::int64_t> values) {
     for (const std::vector<std::byte>& each : exchange.all_gather(std::as_bytes(values))) {
         const auto* const theirs = reinterpret_cast<const std::int64_t*>(each.data());

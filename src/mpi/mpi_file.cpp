@@ -8,7 +8,7 @@
 namespace hakobi::mpi {
 namespace {
 
-/// What an MPI file call said, as a Status; MPI's text names the library's reason.
+/// The result of an MPI file call as a Status; MPI's text names the library's reason.
 Status status_of(int mpi_error, const char* call, const std::string& path = {}) {
     if (mpi_error == MPI_SUCCESS) return {};
     int error_class = MPI_ERR_OTHER;

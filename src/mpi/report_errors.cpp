@@ -16,8 +16,8 @@ namespace {
 
 std::terminate_handler before = nullptr;
 
-/// What a communicator's ranks all have is for one of them to tell. The lowest of the world goes first, and its MPI_Abort ends the
-/// others while they wait; where it is none of them, the next one speaks.
+/// One rank reports an error that all ranks of a communicator have. The lowest of the world goes first, and
+/// its MPI_Abort ends the others while they wait; where it is none of them, the next one speaks.
 void let_lower_ranks_speak(int world_rank) {
     if (world_rank == 0) return;
     std::this_thread::sleep_for(std::chrono::seconds(1) +

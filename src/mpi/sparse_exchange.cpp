@@ -4,7 +4,7 @@
 //  2. It receives whatever comes, from any rank.
 //  3. When all its sends are complete it enters a nonblocking barrier, and goes on receiving.
 //  4. When the barrier is complete every rank has entered it: all messages of this exchange have been matched, and none can
-//     come any more. What was matched and is still under way is waited for.
+//     come any more. The rank waits for messages that were matched and are still under way.
 //
 // Two exchanges in a row. A rank that has left the first may send in the second while another has not seen yet that the
 // barrier of the first is complete: it must not take that message for one of the first. So each exchange has a tag of its

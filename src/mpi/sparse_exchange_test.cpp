@@ -20,7 +20,7 @@ class SparseExchange : public testing::Test {
     }
     void TearDown() override { comm_.free(); }
 
-    /// What `rank` sends to `to` in a round: every rank can tell.
+    /// The messages of `rank` to `to` in a round: every rank can compute them.
     static std::vector<Words> messages(int rank, int to, int round) {
         std::mt19937_64 random(static_cast<std::uint64_t>((round * 64 + rank) * 64 + to));
         std::vector<Words> result;
@@ -57,7 +57,7 @@ TEST_F(SparseExchange, EveryMessageComesOnceAndExchangesInARowDoNotMixUp) {
     for (int round = 0; round < 500; ++round) exchange(round, most_words_of_a_part);
 }
 
-// Of 40 words at most: messages of no part, of whole parts and of others.
+// Messages of at most 40 words: of no part, of whole parts and of others.
 TEST_F(SparseExchange, LongMessagesComeInParts) {
     for (int round = 0; round < 100; ++round) exchange(round, 1 + round % 9);
 }

@@ -42,8 +42,8 @@ class WaitTest : public testing::Test {
     FutexWord* word_ = nullptr;
 };
 
-// Each rank but the last sends to the next, which waits here with the receive pending; the sends end only when their
-// receivers progress MPI. What it does not receive stays as it is.
+// Each rank but the last sends to the next, which waits here with the receive pending; the sends end only
+// when their receivers progress MPI. Memory that receives nothing stays as it is.
 TEST_F(WaitTest, MovesMessagesThatAreReceivedByWhoWaits) {
     const int rank = comm_.rank(), size = comm_.size();
     for (const int bytes : {0, 1, 1000, 1 << 16, 4 << 20}) {

@@ -122,8 +122,8 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     return outcome;
 }
 
-/// The access where this rank's part is one contiguous piece and may go without a meeting of the ranks; else nothing has been
-/// done. What is wrong with an access is not found here.
+/// The access where this rank's part is one contiguous piece and may go without a meeting of the ranks; else
+/// nothing has been done. Errors of an access are not found here.
 std::optional<Outcome> perform_ahead(OpenFile& file, const Access& access) {
     const std::int64_t item_bytes = dense_bytes_of_named(access.type);
     const std::int64_t etype_bytes = file.program.view.etype_bytes();

@@ -67,8 +67,8 @@ void free(FileComm& comm) {
     PMPI_Comm_free(&comm.comm);
 }
 
-/// Each rank frees what it has in one order that is the same for all, so that none waits for another in a circle. What a file
-/// still uses stays.
+/// Each rank frees what it has in one order that is the same for all, so that none waits for another in a
+/// circle. Communicators that a file still uses stay.
 void free_all() {
     std::vector<std::shared_ptr<FileComm>> kept;
     {
@@ -143,7 +143,7 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned n
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     std::shared_ptr<FileComm> taken;
-    // Of the one that is proposed, of one to be made, their owner, and the word.
+    // The proposed communicator's number, that of one to be made, their owner, and the word.
     std::array<std::int64_t, 4> ids = {-1, -1, 0, word};
     const bool may_keep = has_world(), may_share = may_keep && !is_called_by_threads();
     if (rank == 0) {

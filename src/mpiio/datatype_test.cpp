@@ -35,7 +35,7 @@ class Type {
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// What the layout says `count` items of `type` hold, and what MPI says, of a buffer whose middle is the origin.
+/// Compares the layout's bytes of `count` items of `type` with MPI's, in a buffer whose middle is the origin.
 void expect_like_pack(MPI_Datatype type, int count) {
     MPI_Type_commit(&type);
     const Layout layout = layout_of(type);

@@ -40,7 +40,8 @@ Table& table() {
 }  // namespace
 
 OpenFile* find_file(MPI_File handle) {
-    // The same file as last time, mostly. What comes or goes meanwhile is another handle's, or the program's mistake.
+    // The same file as last time, mostly. Files that come or go meanwhile have other handles, or are the
+    // program's mistake.
     thread_local struct {
         MPI_File handle = MPI_FILE_NULL;
         OpenFile* file = nullptr;

@@ -12,7 +12,7 @@
 //    reached as well as those that call MPI_X (MPICH).
 // 4. Darshan also defines PMPI_X, and looks up what it calls behind itself (RTLD_NEXT), so that one that stands behind this
 //    library would pass it by. It keeps what it has found in variables, __real_PMPI_X: they get the drop-in's X, and then both
-//    MPI_X and PMPI_X go to the tool first. Of another tool that passes by, a line says where to put it.
+//    MPI_X and PMPI_X go to the tool first. For another tool that passes by, a line says where to put it.
 // 5. Large-count functions (MPI_X_c) are exported whatever the MPI library has; programs that run with many MPI
 //    libraries find out by their presence (mpi4py's wheel binds them weakly). Where the library or the drop-in has none, they
 //    are MPI_X, and a count that does not fit it is MPI_ERR_COUNT.

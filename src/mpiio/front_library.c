@@ -1,9 +1,9 @@
 // 1. An MPI library is an object that has PMPI_File_open and PMPI_Get_library_version itself, whatever its file is called. A
-//    tool has at most the first. Of several the one in which MPI is initialised is the program's.
+//    tool has at most the first. If there are several, the one in which MPI is initialised is the program's.
 // 2. Its drop-in is called after its ABI: MPICH's (of Intel's, Cray's, MVAPICH's libraries, too), known by MPIR_Dup_fn, which
 //    is in that ABI's header; that of the MPI standard, known by what MPI_Abi_get_version answers; else after the library's
 //    soname (libmpi.so.40: Open MPI). It lies beside the front: libhakobi_mpiio-<ABI>.so.
-// 3. Of two fronts in a process the first one works, and the second passes calls on.
+// 3. If a process has two fronts, the first one works, and the second passes calls on.
 #define _GNU_SOURCE
 #include "mpiio/front_library.h"
 
@@ -127,7 +127,7 @@ static const char* soname_of(void* handle) {
     return slash != NULL ? slash + 1 : map->l_name;
 }
 
-// What the library calls itself: the first line of MPI_Get_library_version, without what comes behind a comma.
+// The library's own name: the first line of MPI_Get_library_version, up to a comma.
 static void version_of(void* handle, char* text, size_t size) {
     char whole[version_size] = "";
     int length = 0;

@@ -94,8 +94,8 @@ void add_layout_to_info(const FileFacts& facts, MPI_Info info) {
 void add_to_info(const io::EngineOptions& options, MPI_Info info) {
     for (const auto& [name, value] : io::hints_of(options)) {
         const bool is_open = value == "0";  // to be chosen when the engine opens: the library's value stays
-        // What the file has is in its layout. PnetCDF lays variables out by striping_unit: where that is only an alignment of ours, the
-        // file's bytes would depend on whether the drop-in is there.
+        // The file's own values are in its layout. PnetCDF lays variables out by striping_unit: where that is
+        // only an alignment of ours, the file's bytes would depend on whether the drop-in is there.
         const bool is_of_layout = std::ranges::find(of_layout, std::string_view(name)) != of_layout.end();
         if (!is_open && !is_of_layout && value.size() < MPI_MAX_INFO_VAL)
             PMPI_Info_set(info, name.c_str(), value.c_str());

@@ -6,7 +6,7 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Of an access; INT64_MAX where that does not say it, 0 where there is no type.
+/// The bytes of an access; INT64_MAX where that does not hold them, 0 where there is no type.
 std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
     MPI_Count type_bytes = 0;
     std::int64_t bytes = 0;

@@ -77,7 +77,7 @@ bool is_plain_mode(int mode) {
     return direction == MPI_MODE_WRONLY || direction == MPI_MODE_RDWR;
 }
 
-/// What rank 0 did before the ranks open a file without the library.
+/// The result of rank 0's preparation before the ranks open a file without the library.
 struct LateOpen {
     bool is_there = false;  ///< the file can be opened
     Descriptor file;        ///< is open
@@ -135,7 +135,7 @@ std::string examine(FileFacts& facts, Descriptor opened) {
     return again.get() < 0 ? "it cannot be opened a second time" : "";
 }
 
-/// What ranks must know of each other at open; a bit stays when all ranks have it.
+/// Facts that ranks must know of each other at open; a bit stays when all ranks have it.
 constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8, queued = 16;
 
 /// Whether the library may open the file and get views when it needs them (library_handles.hpp), as far as this rank sees. A call
@@ -170,7 +170,7 @@ void end_queues_at_finalize() {
     });
 }
 
-/// What hinders the queue of a file that other nodes use, too: they must not lose what this one writes.
+/// Whether a file may not have the queue since other nodes use it, too: they must not lose this node's writes.
 bool may_lose_others_writes(const FileFacts& facts) {
     const Descriptor file(
         ::open(facts.opened_path().c_str(), (facts.can_read() ? O_RDONLY : O_WRONLY) | O_CLOEXEC));
@@ -216,8 +216,8 @@ OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info)
     return add_file(std::move(file));
 }
 
-/// What rank 0 tells the others of a file that is to be opened: the mode in which it is there, and whether all have to meet, since it
-/// gets a layout by the number of their nodes.
+/// Rank 0's message about a file that is to be opened: the mode in which it exists, and whether all have to
+/// meet, since it gets a layout by the number of their nodes.
 constexpr std::int64_t not_there = -1, lays_out = std::int64_t{1} << 40;
 
 /// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up. Collective. False: everything

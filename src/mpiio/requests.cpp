@@ -19,7 +19,8 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Of one operation. Lives until it has been completed and MPI has freed it, which a program may ask for before.
+/// The state of one operation. Lives until it has been completed and MPI has freed it, which a program may
+/// ask for before.
 struct Pending {
     std::shared_ptr<Operation> operation;
     Comm comm;  ///< progresses MPI

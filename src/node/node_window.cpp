@@ -17,7 +17,8 @@
 namespace hakobi::node {
 namespace {
 
-// What the kernel maps around a read fault where the pages exist (fault_around_bytes), aligned to that.
+// The bytes that the kernel maps around a read fault where the pages exist (fault_around_bytes), aligned to
+// that.
 constexpr std::uintptr_t unit_bytes = 64 << 10;
 
 using mpi::check;

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double good_enough = 0.005;
 constexpr double trial_share = 0.02;
-// Of each of two ways. Where they cost the same, chance alone makes every try of one cheaper than those of the other in one run of 20.
+// The tries of each of two ways. Where they cost the same, chance alone makes every try of one cheaper than
+// those of the other in one run of 20.
 constexpr std::size_t confirming_tries = 3;
 constexpr double most_unjudged = 1e6;
 

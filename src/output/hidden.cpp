@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t chosen_bytes = 256 << 20;
 constexpr std::int64_t least_chosen_bytes = 16 << 20;
-// Of what is free when the output is made: the program has most of its memory by then, but not all.
+// The share of the memory that is free when the output is made: the program has most of its memory by then,
+// but not all.
 constexpr std::int64_t share_of_available = 8;
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace hakobi::output {
 namespace {
 
-/// What one write takes at most: large enough for every server of a striped storage, small enough that the ring's room
-/// comes back while a large write is under way.
+/// The most bytes of one write: large enough for every server of a striped storage, small enough that the
+/// ring's room comes back while a large write is under way.
 constexpr std::int64_t most_piece_bytes = 16 << 20;
 
 Status not_while_hidden(const std::string& path) {

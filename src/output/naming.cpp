@@ -172,7 +172,7 @@ void Naming::settle() noexcept {
 }
 
 void Naming::name_again() noexcept {
-    // What has failed to reach stable storage once is not known to be there after a second try.
+    // Bytes that have failed to reach stable storage once may not be there even if a second try succeeds.
     if (setup_.options.sync) return;
     for (; num_.named < stored_.size(); ++num_.named) {
         const series::Step& step = stored_[num_.named];
@@ -215,7 +215,8 @@ void Naming::discard() noexcept {
         storage::discard_file(series::whole_path(part));
     }
     parts_.clear();
-    // What a step that was not committed has left behind the others; what stays, a run that resumes cuts.
+    // Cuts the rest of a step that was not committed behind the others; if this fails, a run that resumes
+    // cuts it.
     if (!committed_.begins.empty())
         (void)guarded("cutting", [&] {
             return series::cut_file(committed_.path, committed_.file_bytes, committed_.begins);

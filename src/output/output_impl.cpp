@@ -1,6 +1,7 @@
 // The life of a step, the same for every method; each point is an agreement of all ranks:
 //
-//  0. Of a format with meshes only: all ranks put the same of the mesh, and know where their parts of it begin (mesh.hpp). A
+//  0. With a format of meshes only: all ranks put the same of the mesh, and know where their parts of it
+//     begin (mesh.hpp). A
 //  mesh that later steps share is then written as a file of its own, by 1 to 6, before the step that links to it.
 //  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time (agreement.hpp).
 //  2. Disjoint: no element has two owners, and those without one get the fill value. Only looked at when a block is new
@@ -90,7 +91,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     draft.keep_mistake(own_series.carrying());
     mpi::Agreed agreed = setup.format->holds_meshes() ? write_mesh() : mpi::Agreed();
     if (agreed.status.ok() && draft.mesh().needs_file()) {
-        // What fails of hidden steps is not waited for again.
+        // A hidden step that has failed is not waited for again.
         if (mpi::Agreed finished = finish_hidden(most_left); !finished.status.ok()) return finished;
     }
     if (agreed.status.ok()) agreed = write_step();

@@ -15,7 +15,7 @@
 namespace hakobi::output {
 namespace {
 
-/// What steps that arrive in a thread are called, wherever the program goes meanwhile.
+/// The paths of steps that arrive in a thread, whatever the program's working directory is meanwhile.
 std::string absolute(const std::string& path) {
     std::error_code error;
     const std::string whole = std::filesystem::absolute(path, error).string();

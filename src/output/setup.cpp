@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t least_buffer_bytes = 4096;
 constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
 
-/// Of the options, or else of the environment; 0 where neither says it.
+/// The value of the options, or else of the environment; 0 where neither has one.
 Result<std::int64_t> asked_steps_per_file(const OutputOptions& options) {
     if (options.steps_per_file < 0) {
         return Status(ErrorCode::invalid_argument, "steps_per_file is " +

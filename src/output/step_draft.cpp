@@ -16,7 +16,7 @@ using format::FieldDescription;
 
 namespace {
 
-/// Of a mesh everything but its points is looked at.
+/// Checks everything of a mesh but its points.
 Status check_on_host(const Mesh& mesh) {
     const auto bytes_of = [](const Mesh::Numbers& numbers) {
         return std::visit([](auto values) { return std::as_bytes(values); }, numbers);

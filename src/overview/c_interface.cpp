@@ -1,4 +1,5 @@
-// What hakobi.post (python/hakobi/post/indexing.py) calls in libhakobi_overview.so, which needs no MPI.
+// Functions of libhakobi_overview.so that hakobi.post (python/hakobi/post/indexing.py) calls. It needs no
+// MPI.
 #include <algorithm>
 #include <cstring>
 #include <hakobi/export.hpp>

@@ -24,7 +24,7 @@ void put_all(std::string& text, const Values& values) {
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
 }
 
-/// Takes numbers off the front of a record. What is missing is zero, and `is_whole` false.
+/// Takes numbers off the front of a record. A missing number is zero, and `is_whole` becomes false.
 struct Taker {
     std::string_view rest;
     bool is_whole = true;

@@ -3,7 +3,7 @@
 //     them: then level 1 is made again.
 //  2. Level 1 is reduced from the step, each coarser level from the one before it in the target file, in pieces that threads
 //     take as they come. A piece becomes one contiguous part of the target.
-//  3. What a piece was found to be is a record of the journal, where there is one.
+//  3. The findings of a piece become a record of the journal, where there is one.
 //  4. Metadata and directory are written.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -206,7 +206,7 @@ class Maker {
     }
 
   private:
-    /// What level 1 finds of a field's values.
+    /// Level 1's findings on a field's values.
     struct Summary {
         std::vector<double> low, high, sample;
         double sum = 0;

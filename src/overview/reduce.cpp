@@ -50,7 +50,7 @@ void widen(const Float* __restrict values, std::int64_t count, Float* __restrict
 /// The bricks of a unit as they lie in the file: NaN where no row of halves is put.
 class Bricks {
   public:
-    /// Of a unit of so many cells.
+    /// Makes the bricks of a unit of so many cells.
     Bricks(const Unit& unit, const Extents& extent)
         : brick_(unit.brick),
           rows_((halved(extent[1]) + unit.brick[1] - 1) / unit.brick[1]),
@@ -94,7 +94,7 @@ class Bricks {
     std::vector<std::byte> bytes_;
 };
 
-/// What a unit's own values are: a sample, their sum, and the extremes of each brick.
+/// Statistics of a unit's own values: a sample, their sum, and the extremes of each brick.
 template <class Float>
 class Survey {
   public:
@@ -341,7 +341,8 @@ class Pass {
 
     static bool is_unusual(Half half) { return (half & 0x7c00U) == 0x7c00U; }
 
-    /// Cells whose half is not finite (NaN, infinities, an overflow on the way): with care. What is finite stays so.
+    /// Cells whose half is not finite (NaN, infinities, an overflow on the way): with care. Finite halves
+    /// stay as they are.
     void repair(const std::array<const Float*, 4>& rows) {
         const std::int64_t columns = extent_[2];
         for (std::int64_t i = 0; i < columns; i += 2) {

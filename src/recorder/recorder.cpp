@@ -42,7 +42,7 @@ int start(MPI_Request* request) {
     return result;
 }
 
-/// What a probed message will be received as.
+/// Keeps a probed message's status for its receive.
 void keep_probed(MPI_Comm comm, MPI_Message message, const MPI_Status& status) {
     if (message == MPI_MESSAGE_NULL) return;
     const Event event =

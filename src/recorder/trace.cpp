@@ -229,8 +229,8 @@ void Trace::write() {
     int size = 1;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    // Of its own: a receive from anyone that the program left must not take the trace's lines. Split, since a duplicate would
-    // call the program's functions that copy attributes.
+    // A communicator of its own: a receive from anyone that the program left must not take the trace's lines.
+    // Split, since a duplicate would call the program's functions that copy attributes.
     MPI_Comm comm = MPI_COMM_NULL;
     PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
     const std::string mine = to_lines(rank);

@@ -1,4 +1,4 @@
-// Of one rank: what it gives is what it gets. Nothing is reduced, since there is nothing to reduce with.
+// Collectives of one rank: it gets what it gives. Nothing is reduced, since there is nothing to reduce with.
 #include "serial_mpi/serial_mpi.hpp"
 
 using hakobi::serial_mpi::completed;

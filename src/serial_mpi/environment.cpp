@@ -36,7 +36,7 @@ int add_comm(MPI_Comm* comm) {
     return MPI_SUCCESS;
 }
 
-/// What a communicator's end does to its attributes.
+/// Removes the attributes of a communicator that ends.
 void remove_attributes(MPI_Comm comm) {
     const auto removed = std::exchange(state().attributes[comm], {});
     for (const auto& [key, value] : removed) {

@@ -100,10 +100,10 @@ bool is_lasting(const Status& status) {
     }
 }
 
-/// Of a format that has a store: `from` is the folder of the step's members.
+/// With a format that has a store, `from` is the folder of the step's members.
 Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
     if (!is_folder_itself(carried.from)) {
-        // What may pass is tried again.
+        // Errors that may pass are tried again.
         Status there =
             carried.may_be_there ? read_step(carried.to).status() : Status(ErrorCode::not_found, carried.to);
         if (there.ok() || (!is_lasting(there) && there.code() != ErrorCode::not_found)) return there;
@@ -197,7 +197,7 @@ void Carrier::run() {
             next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); }, &store_version);
         lock.lock();
         if (is_ending_) {
-            // What has arrived is not told any more; the stage says it.
+            // Steps that have arrived are no longer reported; the stage does.
             return;
         }
         if (status.ok()) {

@@ -135,7 +135,7 @@ std::optional<std::string> pieces_folder_of(const fs::path& path) {
     return name;
 }
 
-/// What there is to do below a path: folders of pieces, and prefixes with steps under temporary names.
+/// The work below a path: folders of pieces, and prefixes with steps under temporary names.
 struct Work {
     std::set<std::string> folders, prefixes;
     [[nodiscard]] bool empty() const { return folders.empty() && prefixes.empty(); }
@@ -218,7 +218,7 @@ class SeriesLock {
         leave();
         prefix_ = prefix;
         status_ = {};
-        // Of steps that go to an object store the stage is locked.
+        // For steps that go to an object store the stage is locked.
         if (!storage::is_object_store(prefix)) {
             Result<storage::LockFile> taken = lock_series(prefix);
             if (!taken.ok()) return status_ = taken.status();
@@ -237,7 +237,7 @@ class SeriesLock {
         for (std::string& lost : unfinished.value().lost) unfinished_.lost.push_back(std::move(lost));
         return {};
     }
-    /// Of the prefix that was locked last: what became of steps that no pieces are of. Told once.
+    /// The outcome for steps without pieces of the prefix that was locked last. Returned once.
     [[nodiscard]] Unfinished take_unfinished() { return std::exchange(unfinished_, {}); }
 
   private:

@@ -73,7 +73,8 @@ class PieceMembers final : public Members {
         if (file == nullptr) {
             Result<storage::FilePtr> opened = storage::open_file(piece.path, {.regular_only = true});
             if (!opened.ok()) return opened.status();
-            // Of very many pieces only some stay open: processes may hold a thousand files, no more.
+            // If there are very many pieces, only some stay open: processes may hold a thousand files, no
+            // more.
             storage::FilePtr& place = member < max_open_pieces ? files_[member] : opened_here;
             place = std::move(opened).value();
             file = place.get();
@@ -195,7 +196,8 @@ Status prove_part(storage::File& file, std::size_t part, const PieceSet& set, st
     for (const Region& region : regions) part_end = std::max(part_end, region.end_bytes());
     std::vector<Cursor> cursors(regions.begin(), regions.end());
     std::vector<Checksum> checksums(set.pieces.size());
-    // What no piece has is passed over: a few small blocks may claim to be of an array that fills a disk.
+    // Bytes that no piece has are passed over: a few small blocks may claim to be of an array that fills a
+    // disk.
     const auto next_byte = [&] {
         std::int64_t lowest = part_end;
         for (const Cursor& cursor : cursors) {

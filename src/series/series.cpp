@@ -205,7 +205,8 @@ namespace {
 
 constexpr std::string_view view_infix = ".series";
 
-/// Of what follows the prefix in a view's name what follows the extension; nothing where it is no view's.
+/// Returns the part of a view's name behind the extension, given the part behind the prefix; nothing where it
+/// is no view's.
 std::optional<std::string_view> view_suffix(std::string_view rest) {
     if (!rest.starts_with(view_infix)) return std::nullopt;
     rest.remove_prefix(view_infix.size());
@@ -301,7 +302,7 @@ Result<Series> find_series(const std::string& prefix) {
             kind == storage::Listed::Kind::file)
             series.parts.push_back(before + name);
         if (const format::Format* format = storing_format(rest)) {
-            // What is no store of ours is nobody's steps.
+            // A folder that is no store of ours has no steps.
             const Result<std::vector<std::int64_t>> steps = format->steps_in(before + name);
             if (!steps.ok() && steps.status().code() != ErrorCode::unsupported) return steps.status();
             for (const std::int64_t step : steps.ok() ? steps.value() : std::vector<std::int64_t>())

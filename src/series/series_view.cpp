@@ -156,7 +156,7 @@ bool SeriesView::is_chapter_whole(const format::SeriesSource& source, std::int64
            std::equal(first, first + source.num_records, found.value().numbers.begin());
 }
 
-/// What a step says of the whole series; fields found before stay where they fit its axes.
+/// Takes from a step what holds for the whole series; fields found before stay where they fit its axes.
 void SeriesView::start_with(const format::StepDescription& step) {
     format::SeriesDescription before = std::move(series_);
     series_ = {.shown = step,

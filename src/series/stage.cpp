@@ -96,7 +96,7 @@ bool is_folder(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/// Of a stage, which a marker names: one of our making is no link.
+/// Whether the path is a stage's folder, which a marker names: one of our making is no link.
 bool is_run_folder(const std::string& path) {
     struct stat info {};
     return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -123,8 +123,8 @@ std::vector<Staged> staged_files(const Series& series) {
     return files;
 }
 
-/// What its format says of a file that may have been damaged since; of a folder its members do, when it is carried. A mesh that it
-/// links to has gone before it, now or in the run, to the folder of its place.
+/// Has its format check a file that may have been damaged since; a folder's members are checked when it is
+/// carried. A mesh that it links to has gone before it, now or in the run, to the folder of its place.
 Status look_into(const Staged& file, const std::string& place) {
     if (file.is_mesh || !store_of(file.path).empty()) return {};
     const Result<format::FoundStep> found = format_of_step(file.path)->read_alone(file.path);
@@ -208,7 +208,7 @@ Status end_stage(const std::string& prefix, const Marker& marker, storage::LockF
     return removed.code() == ErrorCode::not_found ? Status() : removed;
 }
 
-/// Of a marker that says that nothing is on the stage, by who holds the lock of `prefix`.
+/// Ends a stage whose marker says that it is empty. The caller holds the lock of `prefix`.
 Status end_empty_stage(const std::string& prefix, const Marker& marker) {
     storage::LockFile lock;
     if (is_run_folder(marker.folder)) {
@@ -277,7 +277,7 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
         if (status.ok()) return made;
         const bool may_be_there = is_locked && !take_back_marker(prefix, made.folder_, status);
         made.lock_.release();
-        // Of a marker without its folder nobody could know that no steps are lost.
+        // With a marker but no folder nobody could know that no steps are lost.
         if (!may_be_there) (void)remove_folder(made.folder_);
     }
     if (!is_on_objects) (void)remove_marker(prefix);  // one that stays says that nothing is there

@@ -21,7 +21,7 @@ namespace hakobi::series {
 
 namespace {
 
-/// What is reduced at once; a few times as much is held.
+/// The bytes reduced at once; a few times as much is held.
 constexpr std::int64_t most_bytes = 32 << 20;
 /// Longer axes have no coordinates in an overview, as for who looks at the step.
 constexpr std::int64_t most_coordinates = 1 << 20;

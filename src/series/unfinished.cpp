@@ -65,7 +65,7 @@ std::string what_is(const LeftFile& left) {
     return (left.is_mesh ? "the mesh of step " : "step ") + std::to_string(left.step);
 }
 
-/// What keeps the file from being whole, in words; "" where nothing does.
+/// Says in words what keeps the file from being whole; "" where nothing does.
 std::string what_lacks(const LeftFile& left, const Result<Receipts>& receipts) {
     if (!receipts.ok()) return receipts.status().text();
     if (left.path.ends_with(whole_suffix) || receipts.value().are_all_there()) return {};

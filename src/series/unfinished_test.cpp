@@ -1,4 +1,4 @@
-// What an opener makes of the files that a run has left under temporary names.
+// Tests of an opener with the files that a run has left under temporary names.
 #include "series/unfinished.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What access.hpp promises, held against every backend by every access.
+// The contract of access.hpp, held against every backend by every access.
 #include "storage/access.hpp"
 
 #include <atomic>

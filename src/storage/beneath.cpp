@@ -9,7 +9,7 @@
 namespace hakobi::storage {
 namespace {
 
-/// Of a folder on the way: nothing is read of it but what lies behind its names.
+/// Flags for a folder on the way: only its names are followed.
 constexpr int passing_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 Status no_folder(int in, const std::string& name, const std::string& path) {

@@ -71,7 +71,8 @@ void Concurrency::completed(const ServiceSample& sample) {
     costs_.completed(true, sample.writes.num, sample.writes.num_bytes, sample.writes.seconds);
     if (sample.wall_s <= 0 || sample.length_bytes <= 0) return;
     Direction& direction = directions_[sample.is_write ? 1 : 0];
-    // Of the time that was its own: where ranks exceed cores a request may wait for a core longer than for storage.
+    // The share of the request's own time: where ranks exceed cores a request may wait for a core longer than
+    // for storage.
     const double own_s = sample.wall_s - sample.queued_s;
     const double share = own_s > 0 ? std::clamp(sample.asleep_s / own_s, 0.0, 1.0) : 0;
     if (direction.sleep_share < 0) direction.sleep_share = share;

@@ -227,7 +227,7 @@ TEST(ThreadsAccess, OneWritesWhereTheStorageIsMemory) {
     EXPECT_FALSE(file.profile().blocks(4));
 }
 
-/// Of a buffer whose first half is data.
+/// The holes of a buffer whose first half is data.
 class HalfData final : public Holes {
   public:
     void append_runs(const Extent& extent, std::vector<Extent>& runs) const override {

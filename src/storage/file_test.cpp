@@ -1,4 +1,4 @@
-// What file.hpp promises, held against every backend.
+// The contract of file.hpp, held against every backend.
 #include <atomic>
 #include <thread>
 

@@ -101,7 +101,7 @@ class MemoryFile final : public File {
         if (bytes < contents_->size_bytes) {
             std::erase_if(contents_->pages,
                           [&](const auto& entry) { return entry.first * memory_page_bytes >= bytes; });
-            // What a later growth uncovers must read as zeros.
+            // Bytes that a later growth uncovers must read as zeros.
             const auto last = contents_->pages.find(bytes / memory_page_bytes);
             if (last != contents_->pages.end() && last->second) {
                 std::fill(last->second->begin() + bytes % memory_page_bytes, last->second->end(),

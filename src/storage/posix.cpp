@@ -182,8 +182,9 @@ class PosixFile final : public File {
         std::size_t length;
     };
 
-    /// Which descriptor takes the bytes from `data` on, and how many of them: the aligned middle goes by the
-    /// direct one, an unaligned head up to the next boundary and an unaligned tail by the buffered one.
+    /// Chooses the descriptor for the bytes from `data` on, and how many of them it takes: the aligned middle
+    /// goes by the direct one, an unaligned head up to the next boundary and an unaligned tail by the
+    /// buffered one.
     [[nodiscard]] Choice choose(const std::byte* data, std::size_t length, std::int64_t offset) const {
         if (direct_fd_ < 0 || is_direct_refused_.load(std::memory_order_relaxed)) return {fd_, length};
         if (is_aligned(data, offset)) {

@@ -47,7 +47,7 @@ std::string_view text_of(const std::vector<std::byte>& value) {
 
 enum class FileSystem { none, lustre, cephfs };
 
-/// Of files on FUSE only CephFS's have its attribute.
+/// Among files on FUSE only CephFS's have its attribute.
 FileSystem kind_of(const struct statfs& system) {
     const unsigned long magic = magic_of(system);
     if (magic == lustre_magic) return FileSystem::lustre;

@@ -1,4 +1,4 @@
-// What the file system's names allow: commit, remove, list.
+// Operations on the file system's names: commit, remove, list.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

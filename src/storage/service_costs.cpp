@@ -5,12 +5,13 @@
 namespace hakobi::storage {
 namespace {
 
-// The guess: a call of the kernel and a copy, or a request to something that is not memory. Of unknown storage the
-// latter is taken: many accesses that wait cost more than a few needless copies. It weighs next to nothing: it is to decide
-// only what accesses of one length leave open.
+// The guess: a call of the kernel and a copy, or a request to something that is not memory. The latter is
+// taken for unknown storage: many accesses that wait cost more than a few needless copies. It weighs next to
+// nothing: it is to decide only what accesses of one length leave open.
 constexpr ServiceCosts::Cost memory_guess{2e-6, 0.5e-9}, other_guess{1e-4, 1e-9};
-// What an access costs at least: a few requests whose times happen to grow with their lengths may seem to say that it costs
-// nothing, and a write of thousands of runs that believes it takes seconds (10.5 s instead of 0.03, 2 ms a request).
+// The least cost of an access: a few requests whose times happen to grow with their lengths may seem to say
+// that it costs nothing, and a write of thousands of runs that believes it takes seconds (10.5 s instead of
+// 0.03, 2 ms a request).
 constexpr double least_memory_access_s = 0.5e-6, least_other_access_s = 50e-6;
 constexpr double guess_weight = 1e-4;
 constexpr double memory_of_older = 0.9;

@@ -252,8 +252,7 @@ class UringAccess final : public Access {
     }
 
     void put(Piece& piece) {
-        // What the page cache can take at once would be copied by the submitting thread, which has other
-        // work.
+        // The submitting thread, which has other work, would copy bytes that the page cache can take at once.
         ring_.put({.is_write = piece.owner->request->is_write,
                    .descriptor = piece.owner->descriptor,
                    .address = piece.address,

@@ -128,7 +128,7 @@ Result<FilePtr> open_rados(const std::string& path, const OpenMode& mode) {
     Result<StripedPlace> place = pool_of(pool);
     if (!place.ok()) return place.status();
     Result<FilePtr> striped = open_striped(place.value(), name, mode);
-    // What has no head is an object that was put whole, as those of a Zarr group are.
+    // An object without a head was put whole, as those of a Zarr group are.
     if (striped.status().code() != ErrorCode::format || mode.write) return striped;
     return open_object(place.value().heads, name, mode.name.empty() ? "rados:" + path : mode.name);
 }

@@ -1,4 +1,4 @@
-// What objects.hpp promises, held against every store.
+// The contract of objects.hpp, held against every store.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
 // Objects of a pool of Ceph, by librados. An object's operation is atomic on its server, and librados repeats what a server's
-// restart interrupts without doing it twice. What is to be added:
+// restart interrupts without doing it twice. The following is added here:
 //
 //  1. Names and errors.
 //  2. A request that no server answers is given up by librados after a while, and sent again here (RadosPool::patiently). The first
@@ -239,8 +239,8 @@ class RadosObjects final : public RangedObjects {
     [[nodiscard]] Status too_large(const std::string& name) const {
         return {ErrorCode::invalid_argument, place(name) + ": an object of Ceph has at most 64 MiB"};
     }
-    /// What `start` began, until it is over, and the object's version, which comes with a completion only: the pool's last one may be
-    /// another thread's.
+    /// Waits until the operation that `start` began is over, and gets the object's version, which comes with
+    /// a completion only: the pool's last one may be another thread's.
     template <class Start>
     int complete(std::uint64_t& version, const Start& start) const {
         Rados::Completion done = nullptr;

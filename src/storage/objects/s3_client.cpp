@@ -64,7 +64,7 @@ std::int64_t time_s_of(const std::string& date) {
     return ::timegm(&time);
 }
 
-/// What curl's callbacks know of a try.
+/// The state of a try for curl's callbacks.
 struct S3Client::Exchange {
     const S3Request* request = nullptr;
     S3Answer answer;

@@ -1,6 +1,6 @@
 // Objects of a bucket of Amazon's S3, or of a server that speaks its protocol (MinIO, Ceph's gateway, Versity's).
 //
-// What the protocol leaves to its clients, and how it is met here:
+// The protocol leaves some things to its clients. They are done here as follows:
 //  1. A request whose answer is lost may have been carried out, and is repeated: by us or, where a kept connection ends, by curl, which
 //     does not tell. Repeating is harmless but for what must happen once: a conditional put
 //     carries a random word, by which its own object is told from another's when the repeated one finds the name taken; a completed

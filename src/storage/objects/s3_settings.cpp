@@ -17,8 +17,8 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// A profile's lines: "[name]" in the credentials, "[profile name]" (but "[default]") in the configuration. What is indented below
-/// "s3 =" is called "s3.NAME".
+/// A profile's lines: "[name]" in the credentials, "[profile name]" (but "[default]") in the configuration. A
+/// line NAME indented below "s3 =" is called "s3.NAME".
 Section read_profile(const std::string& path, const std::string& profile) {
     std::ifstream file(path);
     Section section;

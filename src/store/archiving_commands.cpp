@@ -95,7 +95,7 @@ int run_archive(const ArchivingArguments& arguments) {
     return report.num_problems > 0 ? bad_input : 0;
 }
 
-/// What a keyword may be, as a row of the table.
+/// The values that a keyword may have, as a row of the table.
 std::string presence_text(const KeywordRule& rule) {
     std::string values;
     for (const std::string& value : rule.values) values.append(values.empty() ? "" : ", ").append(value);

@@ -91,7 +91,7 @@ CheckReport check(const Folder& folder, bool deep, int num_threads) {
         report.num_fields += survey.num_fields;
         const std::string data = folder.place().data_path(files.stem);
         const std::string index = folder.place().index_path(files.stem);
-        // What is wiped has lost its data by right.
+        // Wiped fields have lost their data by right.
         const std::int64_t num_missing = std::ranges::count_if(
             survey.missing, [&](std::int64_t offset) { return !wiped[files.id].contains(offset); });
         if (num_missing > 0) {

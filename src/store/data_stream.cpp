@@ -47,7 +47,7 @@ DataStream::DataStream(storage::FilePtr file, std::int64_t most_object_bytes, co
     buffers_.resize(static_cast<std::size_t>(options.num_buffers * num_parts));
     for (Buffer& buffer : buffers_) {
         buffer.stream = this;
-        // What an unaligned beginning takes comes on top.
+        // The bytes for an unaligned beginning come on top.
         const std::int64_t bytes = options.buffer_bytes / num_parts + direct_alignment_bytes;
         buffer.memory = Mapping::of(bytes, options.huge_pages ? huge_page_bytes : direct_alignment_bytes);
         if (buffer.memory.data() == nullptr) {

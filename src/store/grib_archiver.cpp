@@ -15,7 +15,7 @@
 namespace hakobi::store {
 namespace {
 
-/// What tells a key's field from all others.
+/// The identity of a key's field.
 std::string identity_of_field(const SplitKey& split) {
     std::string identity = identity_of(split);
     for (const std::string& value : split.values[field_level]) identity.append(1, '\0').append(value);
@@ -30,8 +30,8 @@ std::optional<FieldInfo> find_info(const Listing& listing, const SplitKey& split
     return describe(catalogue, *found);
 }
 
-/// What a key may say without contradicting a message that is not labelled for MARS: others may have chosen other words
-/// for what such a message does not say.
+/// Whether a key's keyword must agree with the message. If the message is not labelled for MARS, others may
+/// have chosen other words for keywords that it lacks.
 bool is_comparable(std::string_view keyword, const Key& key, const Key& message) {
     if (!message.get("class").empty()) return true;
     if (keyword == "levelist") return key.get("levtype") == message.get("levtype");

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What the user has typed: "hakobi store put", or "hakobi-store put".
+/// The command as the user has typed it: "hakobi store put", or "hakobi-store put".
 std::string words_of(int argc, char** argv) {
     const std::string name = program_invocation_short_name;
     return argc > 1 && argv[1][0] != '-' ? name + " " + argv[1] : name;

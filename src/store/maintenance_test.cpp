@@ -90,7 +90,8 @@ TEST_P(Wipe, RemovesPartsAndWholeFilesAlsoForReadersThatAreOpen) {
     }
 }
 
-// What is flushed after the look that a wipe or a move goes by is nobody's to remove, also where its writer is dead by then.
+// Nobody may remove fields flushed after the look that a wipe or a move goes by, even if their writer is dead
+// by then.
 TEST_P(Wipe, LeavesWhatWasFlushedAfterTheLook) {
     const StoreFolder folder(GetParam());
     Store writer = Store::open(folder.path(), {.schema = "weather"});
@@ -378,7 +379,7 @@ TEST(ManyFields, AMillionAreListedAndThirtyOfThemFound) {
     });
 }
 
-/// What one member's job writes: three steps of four fields; its exit status.
+/// Writes one member's job: three steps of four fields; returns its exit status.
 int run_member(const std::string& path, int member) {
     try {
         Store store = Store::open(

@@ -132,7 +132,7 @@ void copy_fields(const Store& source, const Listing& fields, const Folder& to) {
 /// Where one of the two is on object storage, whose data lies in other pieces: the fields are written anew.
 void move_store_by_fields(const Folder& folder, const std::string& target) {
     const bool is_there = Folder::is_there(target);
-    // What a killed move has made, and not yet filled, is taken.
+    // A store that a killed move has made, and not yet filled, is taken.
     if (is_there && Store::open(target).list("", {.with_replaced = true}).size() > 0)
         throw Error(ErrorCode::exists, "cannot move the store to " + target + ": it has fields");
     const Gate gate(folder, target);

@@ -329,7 +329,7 @@ class ObjectPlace final : public Place {
         const std::string text = maker + "\n" + process_text();
         objects_->put(name, {reinterpret_cast<const std::byte*>(text.data()), text.size()}).throw_if_error();
         auto gate = std::make_unique<ObjectGate>(objects_, name);
-        // Of two at the same time each may see the other; one at least does.
+        // If two come at the same time, each may see the other; at least one does.
         for (const auto& [other, info] : gates(true)) {
             if (other != name) refuse_closed(path(), info.maker, info.path);
         }
@@ -459,7 +459,8 @@ Status ObjectPlace::read_log(LogTail& tail,
     return {};
 }
 
-/// What a look, or with `is_latest` the storage itself, says of a writer; where its log ends.
+/// Returns a writer's life by the last look, or with `is_latest` by the storage itself, and where its log
+/// ends.
 ObjectPlace::Life ObjectPlace::look_at(const WriterFiles& files, bool is_latest, std::int64_t& end_bytes) {
     LogTail last{.files = &files,
                  .begin_bytes = files.log_offsets.empty() ? 0 : files.log_offsets.back(),

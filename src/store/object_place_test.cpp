@@ -1,5 +1,5 @@
-// What only a store on object storage meets: answers that are lost, listings that lie, objects that change, and writers that
-// only seem dead.
+// Cases that only a store on object storage meets: answers that are lost, listings that lie, objects that
+// change, and writers that only seem dead.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Unreliable final : public storage::Objects {
     enum class Fault { none, not_done, done_but_not_told, exists_by_an_earlier_try };
     explicit Unreliable(storage::ObjectsPtr objects) : objects_(std::move(objects)) {}
 
-    /// What `put` of a name that holds this does, once.
+    /// The fault of a `put` whose name contains `faulty_name`, once.
     Fault fault = Fault::none;
     std::string faulty_name;
     /// Names that a listing does not show, so many times, and names that it shows though they are gone.
@@ -272,7 +272,7 @@ TEST_F(StoreOnObjects, BringsNoOldValueBackWhereAWipeFallsBetweenTwoLooks) {
     std::vector<std::string> removal = names("index/");
     std::erase_if(removal, [&](const std::string& name) { return std::ranges::count(before, name) > 0; });
     ASSERT_GE(removal.size(), 2U);
-    // Of the wipe's own log the first look sees the header alone, and the log of the second writer has gone.
+    // The first look sees only the header of the wipe's own log, and the log of the second writer has gone.
     objects_->is_hidden = [&](const std::string& name) {
         return std::find(removal.begin() + 1, removal.end(), name) != removal.end();
     };
@@ -318,7 +318,7 @@ TEST_F(StoreOnObjects, TellsEveryCommitThatSomebodyHasChanged) {
                                      if (!report.problems.empty() || !report.orphans.empty())
                                          throw Error(ErrorCode::format, "told");
                                  }) != ErrorCode::ok;
-            // What was added to one that another follows is nobody's.
+            // Bytes added to an object that another one follows belong to no field.
             EXPECT_TRUE(is_told || change == 2) << name << " " << change;
             expect_right_values();
         }

@@ -1,4 +1,4 @@
-// What a store holds after a kill, a full disk, and damage.
+// The contents of a store after a kill, a full disk, and damage.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -126,7 +126,7 @@ bool takes_any_of_range(ValueType type) {
            type == ValueType::climate_monthly;
 }
 
-/// What a condition wants of values of one type.
+/// Matches a condition against values of one type.
 struct Matcher {
     std::set<std::string, std::less<>> values;
     std::vector<Numbers> ranges;
@@ -309,7 +309,7 @@ bool is_a_number(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
-/// What may have been meant: a number is not taken for a word.
+/// Suggests the value that may have been meant: a number is not taken for a word.
 std::string nearest_value(const std::string& wanted, const std::set<std::string>& present) {
     std::vector<std::string_view> alike;
     for (const std::string& value : present)

@@ -160,7 +160,8 @@ class Round {
         }
         ::_exit(0);
     }
-    /// What another process's move or wipe takes away under ours is an error that is told, and no more.
+    /// Fields that another process's move or wipe removes meanwhile cause an error that is reported, and no
+    /// more.
     static bool attempt(const std::function<void()>& call) {
         try {
             call();

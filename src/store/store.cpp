@@ -22,7 +22,7 @@ void check_key_text(const Key& key) {
     }
 }
 
-/// What `list` prints is to be a request for that field.
+/// The text that `list` prints must be a request for that field.
 void check_values(const store::SplitKey& split) {
     for (std::size_t level = 0; level < store::num_levels; ++level) {
         std::size_t i = 0;

@@ -111,7 +111,7 @@ std::vector<std::string> remove_emptied(const Folder& folder) {
     for (const WriterFiles& files : without_fields(*index.reread(), folder.contents().writers)) {
         if (!files.has_index) continue;
         const Survey survey = survey_writer(folder, files, SurveyFor::removing);
-        // What is damaged or was never flushed is for `recover`.
+        // Damaged or unflushed data are left to `recover`.
         const bool is_intact = !survey.is_alive && survey.is_readable() && survey.problems.empty() &&
                                survey.scan.torn_bytes == 0 && survey.orphan_data_bytes() == 0;
         if (is_intact && survey.num_fields > 0) dead.push_back(files);

@@ -98,7 +98,7 @@ IndexFile::IndexFile(const Folder& folder, std::string_view writer, bool sync, K
     try {
         Gate::refuse_closed(folder);
         if (kind == Kind::records_of_others) return;
-        // Of two that begin at the same time each may see the other; one at least does.
+        // If two begin at the same time, each may see the other; at least one does.
         for (const WriterFiles& other : folder.place().contents(Place::Look::logs).writers) {
             const bool is_same = other.stem.substr(0, other.stem.size() - 17) == name && other.id != id_;
             if (is_same && other.has_index && folder.place().is_alive(other)) {
@@ -240,7 +240,7 @@ void Writer::flush() {
     counters_.sync_s += synced_s - begin_s + now_s() - append_s;
     counters_.index_bytes += index_->end_bytes() - index_before;
     ++counters_.num_flushes;
-    // What `close` cuts off behind it belongs to no field.
+    // The bytes that `close` cuts off behind it belong to no field.
     assert(batches_.back().data_end_bytes == data_->end_bytes() && data_->end_bytes() >= committed_bytes_);
     committed_bytes_ = data_->end_bytes();
     batches_.clear();
@@ -253,7 +253,8 @@ void Writer::close() {
         const std::int64_t written_bytes = data_->end_bytes();
         Status drained = data_->drain();
         if (!is_failed_) status = std::move(drained);
-        // What no flush has made a field is nobody's. A record whose sync failed goes first: its data must outlast it.
+        // Unflushed bytes belong to no field. A record whose sync failed goes first: its data must outlast
+        // it.
         const bool is_cut = !is_failed_ || index_->cut().ok();
         if (is_cut && (written_bytes > committed_bytes_ || is_failed_)) {
             status.keep_first(data_->file().set_size(committed_bytes_));

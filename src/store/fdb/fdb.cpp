@@ -50,8 +50,9 @@ namespace {
 
 constexpr const char* wheels[] = {"fdb5lib", "metkitlib", "eckitlib", "eccodeslib"};
 
-/// Opens `file`. What it needs and the loader does not find is looked for in the folders of the wheels in `packages`: PyPI
-/// has each of FDB's libraries in a wheel of its own. Null, with the loader's reason, where that does not suffice.
+/// Opens `file`. Libraries that it needs and the loader does not find are looked for in the folders of the
+/// wheels in `packages`: PyPI has each of FDB's libraries in a wheel of its own. Null, with the loader's
+/// reason, where that does not suffice.
 void* open_with_needed(const std::string& file, const std::filesystem::path& packages, std::string& why,
                        int depth = 0) {
     for (std::string before; depth < 8;) {
@@ -117,7 +118,8 @@ void* open_library() {
             "print(f.__path__[0])')/lib64/libfdb5.so\"");
 }
 
-/// What FDB does without a configuration: it archives nothing, and names a schema inside its own package. Throws Error.
+/// Throws Error where FDB has no configuration: it would archive nothing, and name a schema inside its own
+/// package.
 void check_environment() {
     const auto value = [](const char* name) {
         const char* const text = std::getenv(name);

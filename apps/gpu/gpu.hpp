@@ -9,8 +9,8 @@
 
 namespace hakobi::apps {
 
-/// A GPU with one stream, by its driver: CUDA's or HIP's, which is loaded when it is asked for. What a program for one of them
-/// has from its own headers.
+/// A GPU with one stream, by its driver: CUDA's or HIP's, which is loaded when it is asked for. A program
+/// written for one of them has these calls from that driver's headers.
 class Gpu {
   public:
     /// This rank's: number (rank on its node) modulo their number. Collective over `comm`; throws not_found, alike on all ranks,

@@ -6,7 +6,7 @@
 
 namespace hakobi::lattice {
 
-/// What went wrong on this rank, or nothing.
+/// The failure of this rank, or none.
 struct Failure {
     ErrorCode code = ErrorCode::ok;
     std::string text;

@@ -11,12 +11,12 @@
 
 namespace hakobi::lattice {
 
-/// What the operator does at a block's edge when half spinors travel: for results on the sites of one parity, or of
+/// The operator at a block's edge when half spinors travel: for results on the sites of one parity, or of
 /// both (-1).
 ///
 ///  1. Each face's sites that the neighbour needs are projected into the buffer for it (`start`).
 ///  2. The buffers travel while the caller computes the sites inside.
-///  3. What has come (`wait`) takes the ghosts' place for the sites at the edge (`compute`).
+///  3. The received half spinors (`wait`) take the ghosts' place for the sites at the edge (`compute`).
 ///
 /// Sites of a face are in lexicographic order on both sides, so that place k in a buffer means the same on both.
 class Edges {

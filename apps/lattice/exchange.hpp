@@ -12,7 +12,7 @@
 
 namespace hakobi::lattice {
 
-/// Which ghosts a field needs: none, those beyond the faces, or also those beyond edges and corners.
+/// The ghosts that a field needs: none, those beyond the faces, or also those beyond edges and corners.
 enum class Reach { none, faces, corners };
 
 /// The planned exchange of one field's ghost layers, used again and again. Between `start` and `wait` the field's

@@ -33,7 +33,7 @@ class Gauge {
     Field field_;
 };
 
-/// What a configuration is known by; the first two are those of NERSC's file headers.
+/// Measures that identify a configuration; the first two are those of NERSC's file headers.
 struct GaugeMeasures {
     double plaquette = 0;         ///< mean of Re Tr / 3 over all plaquettes: 1 when all links are one
     double link_trace = 0;        ///< mean of Re Tr / 3 over all links

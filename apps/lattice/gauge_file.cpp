@@ -16,7 +16,7 @@
 //
 //  1. Rank 0 reads the header, or composes it; all ranks learn it.
 //  2. Every rank opens the file, sets a view of its block (a subarray of sites), and takes part in one collective call.
-//  3. What failed on a rank, all ranks learn at the end of each step, and leave together.
+//  3. At the end of each step all ranks learn of a failure on any rank, and leave together.
 namespace hakobi::lattice {
 namespace {
 

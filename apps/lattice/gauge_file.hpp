@@ -7,8 +7,8 @@
 
 namespace hakobi::lattice {
 
-/// What a configuration file says about itself, read by rank 0. Collective over `comm`; throws the same Error on every
-/// rank: not_found, permission, format, unsupported, io.
+/// Returns the layout that a configuration file states; rank 0 reads it. Collective over `comm`; throws the
+/// same Error on every rank: not_found, permission, format, unsupported, io.
 [[nodiscard]] GaugeLayout read_gauge_layout(const Comm& comm, const std::string& path);
 
 /// Reads the links of the file that `layout` was read from, each rank its block in one collective MPI-IO call, and

@@ -10,7 +10,7 @@
 
 #include "geometry.hpp"
 
-/// What files of gauge configurations hold around the links, as pure functions on text and bytes.
+/// The parts of gauge configuration files around the links, as pure functions on text and bytes.
 ///
 /// NERSC: a text header, BEGIN_HEADER to END_HEADER, and the links: sites with x fastest, four links each, rows of a link
 /// one after the other; DATATYPE 4D_SU3_GAUGE leaves the third row out. CHECKSUM is the sum of all 32-bit words of
@@ -58,8 +58,8 @@ struct GaugeLayout {
 /// Reads up to that many bytes at an offset: fewer only at the end of the file. May throw Error.
 using ReadAt = std::function<std::string(std::int64_t offset_bytes, std::int64_t max_bytes)>;
 
-/// What the file that `read_at` reads, of `file_bytes`, says. `name` is for messages. Throws Error: `format` for a file
-/// of another kind, a torn one, extents or types that cannot be; `unsupported` for other gauge groups.
+/// Parses the file of `file_bytes` that `read_at` reads. `name` is for messages. Throws Error: `format` for a
+/// file of another kind, a torn one, extents or types that cannot be; `unsupported` for other gauge groups.
 [[nodiscard]] GaugeLayout parse_gauge_file(const ReadAt& read_at, std::int64_t file_bytes,
                                            const std::string& name);
 

@@ -8,7 +8,7 @@
 namespace hakobi::lattice {
 namespace {
 
-// What an epoch of random numbers is for: sweeps count from the bottom.
+// Epochs of random numbers: sweeps count from the bottom.
 constexpr std::uint32_t hot_epoch = 0xffffffff, rotation_epoch = 0xfffffffe;
 
 std::uint64_t place_of_link(const Geometry& geometry, std::int32_t site, int mu) {

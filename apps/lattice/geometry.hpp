@@ -52,8 +52,8 @@ class Geometry {
     [[nodiscard]] std::span<const std::int32_t> interior(int parity) const { return interior_[at(parity)]; }
     [[nodiscard]] std::span<const std::int32_t> boundary(int parity) const { return boundary_[at(parity)]; }
 
-    /// Eight entries a stored site: forward and backward in x, y, z, t. Of a ghost only those that are stored, else
-    /// -1: edges of the ghost layers count, so that a staple may go round a corner.
+    /// Eight entries a stored site: forward and backward in x, y, z, t. A ghost has only those that are
+    /// stored, else -1: edges of the ghost layers count, so that a staple may go round a corner.
     [[nodiscard]] std::span<const std::int32_t> neighbours() const { return neighbours_; }
     [[nodiscard]] std::int32_t forward(std::int32_t site, int mu) const {
         return neighbours_[at(8 * std::int64_t{site} + 2 * mu)];

@@ -9,7 +9,7 @@
 
 namespace hakobi::lattice {
 
-/// What the command line says; equal on every rank.
+/// The options of the command line; equal on every rank.
 struct Options {
     std::optional<Extents> extents;  ///< x, y, z, t; of a file where there is one
     std::optional<RankGrid> grid;

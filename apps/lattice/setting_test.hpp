@@ -7,8 +7,8 @@
 
 #include "gauge.hpp"
 
-// What the tests that run under an MPI launcher share: every way of cutting a lattice into blocks that the number of
-// ranks allows, with every exchange.
+// Settings for the tests that run under an MPI launcher: every way of cutting a lattice into blocks that the
+// number of ranks allows, with every exchange.
 namespace hakobi::lattice {
 
 inline std::vector<RankGrid> grids_of(const Extents& global, int num_ranks) {

@@ -36,7 +36,8 @@ class ScalarSums {
 /// A sum over sites that does not depend on their order nor on how they are spread over ranks. Every value is cut
 /// into whole multiples of three units, each 2^26 times smaller than the one before (J. Demmel, H. D. Nguyen, Parallel
 /// reproducible summation, IEEE Transactions on Computers 64 (2015), 2060: their bins, fixed beforehand); sums of
-/// up to 2^26 such multiples are exact in a double, whatever their order. What is smaller than the last unit is lost.
+/// up to 2^26 such multiples are exact in a double, whatever their order. Parts smaller than the last unit
+/// are lost.
 class SiteSum {
   public:
     /// `scale`: a power of two; values larger than it are found out (`fits`), so are sums far below it.
@@ -52,7 +53,7 @@ class SiteSum {
 
     static constexpr std::size_t num_units = 3;
     static constexpr std::size_t num_words = num_units + 1;
-    /// What is to be added up over the ranks: the sums, and how many ranks had a value that is too large.
+    /// The words to be added up over the ranks: the sums, and how many ranks had a value that is too large.
     [[nodiscard]] std::array<double, num_words> words() const;
 
   private:

@@ -51,7 +51,7 @@ class Spinor : public Field {
 void fill_normal(Spinor& field, std::uint64_t seed);
 void fill_point(Spinor& field, const Extents& where, int spin, int colour);
 
-/// What a quark sees: hopping parameter and the sign with which it passes the end of time.
+/// A quark's parameters: hopping parameter and the sign with which it passes the end of time.
 struct Quark {
     double kappa = 0.12;
     bool is_antiperiodic_in_time = true;

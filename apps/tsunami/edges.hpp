@@ -8,7 +8,8 @@
 
 namespace hakobi::tsunami {
 
-/// What lies beyond the region: `open` lets waves out (the outermost cell continues), `wall` reflects them.
+/// The condition at the region's edge: `open` lets waves out (the outermost cell continues), `wall` reflects
+/// them.
 enum class Boundary { open, wall };
 
 /// The region's edges as one block of a 2-D decomposition meets them: fills the ghost cells that no neighbour fills.

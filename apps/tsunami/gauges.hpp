@@ -30,8 +30,8 @@ struct Sample {
     double time_s, eta_m;
 };
 
-/// What counts as the first wave, for observed (data/observed_waves.py) and computed records alike. Samples
-/// before `from_s` are left out: in the first minutes a pressure gauge records the seismic waves.
+/// Defines the first wave, for observed (data/observed_waves.py) and computed records alike. Samples before
+/// `from_s` are left out: in the first minutes a pressure gauge records the seismic waves.
 struct FirstWaveRule {
     double threshold_m = 0.2, from_s = 15 * 60, window_s = 15 * 60;
 };

@@ -10,7 +10,7 @@
 
 namespace hakobi::tsunami {
 
-/// What rank 0 read from files, on every rank.
+/// The inputs that rank 0 read from files, on every rank.
 struct Inputs {
     Seafloor seafloor;
     Rupture rupture;

@@ -16,10 +16,10 @@
 ///     cell's bed: max(mean, highest - shallowest depth). Beside a dry cell that is Audusse's max; on a
 ///     gentle slope it is second-order. Depths at the face are max(0, eta - bed of the face).
 ///  3. Audusse's interface terms g/2 (h_cell^2 - h_face^2) and the centred bed source cancel analytically
-///     against the hydrostatic part of the HLL flux. What is left is the flux minus g/2 h^2 of the cell's own
-///     side at each face (`push_left`, `push_right`) and g h (eta_plus - eta_minus) in the cell. Every term
-///     is a multiple of a difference of eta or of a velocity: a lake at rest, at whatever level and over
-///     whatever bed, stays so to the bit.
+///     against the hydrostatic part of the HLL flux. The flux minus g/2 h^2 of the cell's own side remains at
+///     each face (`push_left`, `push_right`), and g h (eta_plus - eta_minus) in the cell. Every term is a
+///     multiple of a difference of eta or of a velocity: a lake at rest, at whatever level and over whatever
+///     bed, stays so to the bit.
 ///  4. A face's mass flux is at most half of what its donor cell holds: depths stay positive (to rounding) at
 ///     any Courant number up to 1. In the open ocean that bound is never near.
 namespace hakobi::tsunami::kernel {
@@ -39,8 +39,8 @@ struct Faces {
     double *tangential_minus, *tangential_plus;
 };
 
-/// What passes a face: mass, tangential momentum, and what the normal momentum of the cells on either side
-/// gets.
+/// Fluxes through a face: of mass, of tangential momentum, and of the normal momentum of the cells on either
+/// side.
 struct Fluxes {
     double *mass, *tangential, *push_left, *push_right;
 };

@@ -10,7 +10,7 @@
 
 namespace hakobi::tsunami {
 
-/// What the command line says; equal on every rank.
+/// The options of the command line; equal on every rank.
 struct Options {
     OutputOptions output;  ///< method, sync, hints, …
     std::string prefix = "out/tsunami";

@@ -22,7 +22,7 @@
 namespace hakobi::tsunami {
 namespace {
 
-// What a step writes, gathered from the state into one array a field. A dry cell's surface is NaN, its
+// The fields of a step, gathered from the state into one array each. A dry cell's surface is NaN, its
 // velocity 0.
 template <class T>
 class StepWriter {

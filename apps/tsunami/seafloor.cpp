@@ -44,7 +44,7 @@ class QuietHdf5 {
     void* data_ = nullptr;
 };
 
-/// Of an array of the file: 15 arc seconds of the whole Earth are 3.7e9 nodes.
+/// The most nodes of an array of the file: 15 arc seconds of the whole Earth are 3.7e9 nodes.
 constexpr hsize_t most_nodes = hsize_t{1} << 33;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {

@@ -46,7 +46,7 @@ Simulation::Simulation(const Comm& comm, const Options& options, const Inputs& i
     solver_.start();
 }
 
-// What lies above mean sea level starts dry.
+// Cells above mean sea level start dry.
 void Simulation::set_sea_at_rest(const Seafloor& seafloor) {
     const auto heights =
         cell_heights_m(seafloor, grid_, block_.start[0], block_.count[0], block_.start[1], block_.count[1]);

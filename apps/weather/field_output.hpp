@@ -10,9 +10,9 @@
 
 namespace hakobi::weather {
 
-/// Which fields a step writes. Spectral: vorticity, divergence, geopotential, stream function and velocity potential on
-/// every model level and on `num_pressure_levels`; on the grid: u, v and wind speed on every model level, wind speed on the
-/// first `num_grid_pressure_levels` of the pressure levels.
+/// The fields that a step writes. Spectral: vorticity, divergence, geopotential, stream function and velocity
+/// potential on every model level and on `num_pressure_levels`; on the grid: u, v and wind speed on every
+/// model level, wind speed on the first `num_grid_pressure_levels` of the pressure levels.
 struct Products {
     int num_pressure_levels = 10;
     int num_grid_pressure_levels = 4;

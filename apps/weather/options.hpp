@@ -7,7 +7,7 @@
 
 namespace hakobi::weather {
 
-/// What the command line says; equal on every rank.
+/// The options of the command line; equal on every rank.
 struct Options {
     std::string resolution = "T159";
     ModelOptions model;

@@ -9,7 +9,7 @@
 
 namespace hakobi::weather {
 
-/// What one file has taken, from counters that the writing keeps.
+/// Bytes and times of one file, from counters that the writing keeps.
 struct FileProfile {
     std::string name;
     double seconds = 0;  ///< in calls that write
@@ -21,13 +21,13 @@ class Sink {
   public:
     virtual ~Sink() = default;
     virtual void archive(const Key& key, std::span<const std::byte> message, bool is_spectral) = 0;
-    /// What was archived is on stable storage and in its place.
+    /// Returns when the archived fields are on stable storage and in their place.
     virtual void end_step() = 0;
     /// Ends the writing: the files and what each took.
     virtual std::vector<FileProfile> close() = 0;
 };
 
-/// What `--output` names: "files:PREFIX", "store:PATH", "fdb" (configured as FDB's own programs are).
+/// The argument of `--output`: "files:PREFIX", "store:PATH", "fdb" (configured as FDB's own programs are).
 struct SinkOptions {
     std::string kind = "none", path;
     bool sync = true;

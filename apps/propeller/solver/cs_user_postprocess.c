@@ -1,4 +1,4 @@
-/* The solver's own writer: EnSight Gold, for the method "own" only. What it writes is what Hakobi's methods write: all
+/* The solver's own writer: EnSight Gold, for the method "own" only. It writes the same as Hakobi's methods: all
  * cells with pressure and velocity, blades and hub with pressure. */
 #include "cs_defs.h"
 

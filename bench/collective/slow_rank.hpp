@@ -7,9 +7,9 @@
 
 namespace hakobi::bench {
 
-/// As long as it lives the calling thread stands still for `pause_s` in every `period_s`, as the process of a busy core
-/// does; threads beside it go on. Whatever it calls meanwhile is none the wiser: a signal's handler sleeps. Of one
-/// thread at a time.
+/// As long as it lives the calling thread stands still for `pause_s` in every `period_s`, as the process of a
+/// busy core does; threads beside it go on. The calls that it interrupts do not notice: a signal's handler
+/// sleeps. For one thread at a time.
 class SlowRank {
   public:
     SlowRank(double pause_s, double period_s);

@@ -21,7 +21,7 @@ struct BlockShape {
     [[nodiscard]] std::int64_t plane_bytes() const {
         return pitch_bytes() * (num_planes == 1 ? num_rows : num_rows + 2);
     }
-    /// Of the array: what lies before and behind the block in it is left out.
+    /// The array's bytes, without those before and behind the block.
     [[nodiscard]] std::int64_t array_bytes() const { return plane_bytes() * num_planes; }
 };
 

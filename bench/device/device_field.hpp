@@ -16,7 +16,7 @@ struct Runs {
     std::array<std::int64_t, 2> num{1, 1}, strides{0, 0};
     [[nodiscard]] std::int64_t num_values() const { return num[0] * num[1] * length; }
 };
-/// Of a field in three dimensions with one component.
+/// The runs of a field in three dimensions with one component.
 [[nodiscard]] Runs runs_of(const HaloCase& halo_case, const Subarray& part);
 /// The part's values one after the other, from `offset` on.
 [[nodiscard]] Runs packed(const Runs& part, std::int64_t offset);

@@ -32,7 +32,7 @@ class DriverCopy {
     /// Waits for all that the default stream holds.
     virtual Status finish() = 0;
 
-    /// Of this device's driver, which is loaded. unsupported where it lacks a function.
+    /// The copy functions of this device's driver, which is loaded. unsupported where it lacks a function.
     [[nodiscard]] static Result<std::unique_ptr<DriverCopy>> of(const device::Device& device);
 };
 

@@ -16,7 +16,7 @@ class DeviceEntrant {
     virtual ~DeviceEntrant() = default;
     /// Gives the source values that say which round it is, and the destination others. Not timed.
     virtual void fill(int round) = 0;
-    /// What comes before and after each timed `run`.
+    /// Called before and after each timed `run`.
     virtual void prepare() {}
     virtual void run() = 0;
     virtual void finish() {}
@@ -25,7 +25,7 @@ class DeviceEntrant {
     [[nodiscard]] virtual std::string explain() const { return ""; }
 };
 
-/// floor: the least that any way takes, or that a part of it takes. Of several the slowest counts.
+/// floor: the least that any way takes, or that a part of it takes. The slowest of several floors counts.
 enum class Role { floor, ours, rival };
 [[nodiscard]] std::string_view to_string(Role role);
 
@@ -36,7 +36,7 @@ struct NamedEntrant {
     std::unique_ptr<DeviceEntrant> entrant;
 };
 
-/// What is compared with what. `facts` are the members of its records that say which case it is.
+/// A comparison: the entrants of one case. `facts` are the members of its records that say which case it is.
 struct DeviceCase {
     std::string text;
     measure::Record facts;

@@ -8,7 +8,7 @@
 
 namespace hakobi::bench {
 
-/// What all entrants of a rank share: its device, a queue of it, and the driver's own copy.
+/// Shared by all entrants of a rank: its device, a queue of it, and the driver's own copy.
 struct DeviceSite {
     Comm comm;
     device::Device& device;

@@ -5,7 +5,7 @@
 namespace hakobi::bench {
 namespace {
 
-/// Of the first word of a message; each word is one more than the one before.
+/// The first word of a message; each word is one more than the one before.
 std::uint64_t first_value(int number, int sender) {
     return (static_cast<std::uint64_t>(number) + 1) * 0x9e3779b97f4a7c15U +
            static_cast<std::uint64_t>(sender) * 0xd1342543de82ef95U;

@@ -5,7 +5,7 @@
 
 namespace hakobi::bench {
 
-/// What a rank sends, receives, or both, over one link.
+/// The direction over one link: a rank sends, receives, or does both.
 enum class Way { send, receive, both };
 
 /// The memory of one message a way: rows of a block whose last dimension has ghosts, as a field has them: what is received lies

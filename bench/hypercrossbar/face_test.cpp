@@ -7,7 +7,7 @@
 namespace hakobi::bench {
 namespace {
 
-/// What one rank's own elements are goes into the other's ghosts.
+/// Copies one rank's own elements into the other's ghosts.
 void send(Face& from, Face& to) {
     for (std::int64_t row = 0; row < from.num_rows(); ++row)
         std::copy_n(from.own() + row * from.pitch_words(), from.row_words(),

@@ -67,7 +67,7 @@ class Benchmark {
         if (rank_ == 0) return dimensions;
         return rank_ <= dimensions ? 1 : 0;
     }
-    /// What the case moves over all links and ways in one message each.
+    /// The bytes that the case moves over all links and ways in one message each.
     [[nodiscard]] static double bytes_of(const Case& c) {
         return (c.way == "both" ? 2.0 : 1.0) * c.dimensions * static_cast<double>(c.bytes);
     }

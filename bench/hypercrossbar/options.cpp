@@ -12,7 +12,7 @@ namespace {
 
 constexpr int most_under_way = 64;
 
-/// Of "mpi,mpi:4".
+/// Parses "mpi,mpi:4".
 Result<std::vector<HypercrossbarOptions::Contender>> contenders_of(const std::string& text) {
     const auto known = transfer_names();
     std::vector<HypercrossbarOptions::Contender> result;

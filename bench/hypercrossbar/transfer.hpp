@@ -10,7 +10,8 @@
 
 namespace hakobi::bench {
 
-/// What is measured over a link: the bytes of a message, the bytes that lie together (0: all), and the way.
+/// The message that is measured over a link: the bytes of a message, the bytes that lie together (0: all),
+/// and the way.
 struct Payload {
     std::int64_t bytes = 0, row_bytes = 0;
     Way way = Way::send;
@@ -26,7 +27,7 @@ class Transfer {
     Transfer& operator=(const Transfer&) = delete;
     virtual void start() = 0;
     virtual void wait() = 0;
-    /// Of the library or MPI, for one message each way that there is.
+    /// The calls of the library or MPI for one message in each direction used.
     [[nodiscard]] virtual int num_calls() const = 0;
     [[nodiscard]] Face& face() { return face_; }
     [[nodiscard]] const Face& face() const { return face_; }

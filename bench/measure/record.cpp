@@ -149,7 +149,7 @@ Result<RecordWriter> RecordWriter::open(const std::string& path) {
 Status RecordWriter::write(const Record& record) {
     if (path_.empty() || !status_.ok()) return status_;
     errno = 0;
-    // What a user wrote, a transport's name say, may be no UTF-8.
+    // A user's text, such as a transport's name, may not be UTF-8.
     file_ << record.dump(-1, ' ', false, Record::error_handler_t::replace) << '\n' << std::flush;
     if (!file_) status_ = status_of_errno(errno != 0 ? errno : EIO, "cannot write", path_);
     return status_;

@@ -42,7 +42,7 @@ TEST(ToRecord, HoldsEverySampleAndTheSpreadBesideTheMedian) {
 
 TEST(RecordWriter, WritesOneLineARecordAfterThoseThatAreThere) {
     const std::string path = temporary_path("lines.jsonl");
-    // What a run leaves that is killed: nothing, a line without its newline, half a line.
+    // A killed run leaves nothing, a line without its newline, or half a line.
     for (const char* left : {"", R"({"bytes": 3})", R"({"bytes)"}) {
         std::ofstream(path) << R"({"bytes": 1})"
                             << "\n"

@@ -45,8 +45,8 @@ struct Contender {
 /// Collective where it is given; empty for a single process.
 using Agreement = std::function<bool(bool)>;
 
-/// Runs the contenders by the rule above. Collective where `agreement` is: the order of calls is then the same on
-/// every rank, and rank 0's samples decide. What a sample throws passes through.
+/// Runs the contenders by the rule above. Collective where `agreement` is: the order of calls is then the
+/// same on every rank, and rank 0's samples decide. Exceptions of a sample pass through.
 [[nodiscard]] std::vector<Measurement> measure_interleaved(std::span<const Contender> contenders,
                                                            const RepetitionRule& rule,
                                                            const Agreement& agreement = {});

@@ -92,7 +92,7 @@ TEST(Repetition, OutliersStayAmongTheSamples) {
 TEST(Repetition, TheAgreementDecides) {
     int asked = 0;
     const std::vector<Contender> contenders{{"constant", [] { return 1.0; }}};
-    // What this rank's own samples say does not count: warm-up ends at the 7th question, sampling at the 25th.
+    // This rank's own samples do not count: warm-up ends at the 7th question, sampling at the 25th.
     const auto results =
         measure_interleaved(contenders, {}, [&](bool) { return ++asked != 7 && asked < 25; });
     EXPECT_EQ(results[0].num_warmup, 7);

@@ -26,7 +26,7 @@ struct Interval {
 /// The smallest number of samples from which median_interval can reach `confidence`: 6 at 0.95, 8 at 0.99.
 [[nodiscard]] int samples_needed(double confidence);
 
-/// What is said of a set of samples; `ci` is median_interval at `confidence`.
+/// The summary of a set of samples; `ci` is median_interval at `confidence`.
 struct Summary {
     int num_samples = 0;
     double median = 0;
@@ -45,7 +45,8 @@ struct Summary {
         return median != 0 ? (ci_high - ci_low) / median : 0;
     }
 };
-/// Of comparisons, here and in Python: the same thing twice is called different in about 2 of 100.
+/// The confidence of comparisons, here and in Python: the same thing twice is called different in about 2 of
+/// 100.
 constexpr double comparison_confidence = 0.98;
 
 [[nodiscard]] Summary summarize(std::span<const double> samples, double confidence = 0.95);
@@ -58,9 +59,9 @@ struct Comparison {
     bool differs = false;  ///< the interval excludes 1, and there were rounds enough to say so
 };
 
-/// Compares round by round, so that drift of the machine cancels: sample i of `a` with sample i of `b`, which were
-/// taken one after the other. Samples must be positive; the longer series is cut. Of two equal contenders a
-/// share of at most 1 - confidence is called different.
+/// Compares round by round, so that drift of the machine cancels: sample i of `a` with sample i of `b`, which
+/// were taken one after the other. Samples must be positive; the longer series is cut. Two equal contenders
+/// are called different in a share of at most 1 - confidence.
 [[nodiscard]] Comparison compare_interleaved(std::span<const double> a, std::span<const double> b,
                                              double confidence = comparison_confidence);
 

@@ -26,7 +26,7 @@ Needs needs_of(const Comm& comm, const std::string& pattern, std::int64_t bytes)
     return {instance->send_bytes(bytes), instance->receive_bytes(bytes)};
 }
 
-/// What the windows of one rank take when the largest message of any row needs `needs`.
+/// The size of one rank's windows when the largest message of any row needs `needs`.
 std::int64_t bytes_of(Buffering buffering, const Needs& needs, std::int64_t window_bytes) {
     if (buffering == Buffering::hot) return needs.send_bytes + needs.receive_bytes;
     return std::max(needs.send_bytes, window_bytes) + std::max(needs.receive_bytes, window_bytes);

@@ -54,7 +54,7 @@ class Pattern {
     virtual void settle() {}
     /// One iteration; `number` counts from 0 and is equal on all ranks. Collective.
     virtual void run(const Buffers& buffers, std::int64_t bytes, std::int64_t number) = 0;
-    /// What this rank must have received in iteration `number`.
+    /// The data that this rank must have received in iteration `number`.
     [[nodiscard]] virtual std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t number) const = 0;
     /// Whether what arrives is all ranks' data reduced: 64-bit words summed, or, where `bytes` is no multiple of 8,
     /// bytes combined by exclusive or.

@@ -138,7 +138,7 @@ void Replay::compute(double seconds, const TraceEvent& next) {
             if (working_at_ >= working_set_.size()) working_at_ = 0;
         }
     }
-    // What is sent was written just before: by the solver itself, or by packing it.
+    // Sent data were written just before: by the solver itself, or by packing it.
     if (is_sending && seconds > fill_s) std::fill_n(at(next.address), next.bytes, std::byte{2});
     const bool is_crowded = comm_.node_size() > static_cast<int>(std::thread::hardware_concurrency());
     mpi::wait_until(end_s, is_crowded);

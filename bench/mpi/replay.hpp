@@ -29,7 +29,7 @@ struct TraceEvent {
     std::vector<std::int64_t> requests;
 };
 
-/// What tells a communicator from others on every rank.
+/// Identifies a communicator on every rank.
 struct Communicator {
     std::vector<int> ranks;  ///< of the world
     int copy = 0;            ///< which of several of these ranks

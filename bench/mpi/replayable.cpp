@@ -18,7 +18,7 @@ struct Half {
     int tag;      ///< -1 any
 };
 
-/// What came to a rank on one communicator, and what it waits for, each in order.
+/// Messages that came to a rank on one communicator, and receives that wait, each in order.
 struct Mailbox {
     std::deque<Half> messages, receives;
 };
@@ -106,7 +106,8 @@ class Walk {
         return true;
     }
 
-    /// What the replay does at once: hands MPI a message, a receive, or its part in a collective.
+    /// Carries out what the replay does at once: it hands MPI a message, a receive, or its part in a
+    /// collective.
     void begin(int rank, std::size_t number) {
         const TraceEvent& event = trace(rank).events[number];
         if (event.call == "wait" || event.call == "other" || !contains(members(rank, event), rank)) return;
@@ -253,7 +254,7 @@ class Walk {
         return text + ")";
     }
 
-    /// What made the trace so.
+    /// Says what made the trace so.
     [[nodiscard]] std::string why() const {
         std::int64_t num_dropped = 0;
         bool is_overlapping = false;

@@ -51,7 +51,7 @@ TEST(WhyItHangs, WhatMpiBringsToItsEndDoesNot) {
             return Events{event("ireceive", partner, 0, bytes), event("send", partner, 0, bytes), wait({0})};
         };
         EXPECT_EQ(why({blocking(1), blocking(0)}), "");
-        // Of the open edge, of a tag that is met later, of a receive that is left over, to itself.
+        // An open edge, a tag that is met later, a receive that is left over, a message to itself.
         EXPECT_EQ(why({{event("isend", -2, 0, bytes), event("ireceive", -2, 0, bytes), wait({0, 1})}}), "");
         EXPECT_EQ(why({{event("isend", 1, 7, bytes), event("isend", 1, 8, bytes), wait({0, 1})},
                        {event("receive", -1, 8, bytes), event("receive", 0, -1, bytes)}}),

@@ -12,7 +12,7 @@
 namespace hakobi::bench {
 namespace {
 
-/// What receive buffers hold until something arrives.
+/// Fills receive buffers until something arrives.
 constexpr std::byte spoilt{0x5a};
 
 /// The 64-bit word at a (multiple of 8) byte offset of a rank's send window: a finalised counter (splitmix64), so that
@@ -132,7 +132,8 @@ Sampler::Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_
       options_(options),
       clock_(mpi::GlobalClock::synchronize(comm)),
       is_yielding_(comm.node_size() > static_cast<int>(std::thread::hardware_concurrency())) {
-    // What earlier samplers left could be what this one expects: the windows are shared, the contents go by offset.
+    // Bytes that earlier samplers left could be those that this one expects: the windows are shared, the
+    // contents go by offset.
     std::fill(memory_.receive.bytes().begin(), memory_.receive.bytes().end(), spoilt);
     // That left the end of the window in the caches, where slots of small messages would find themselves: all of a row's
     // visits together touch too little to drive it out.
@@ -196,7 +197,7 @@ double Sampler::run_bundle(std::int64_t iterations) {
     const int num_primings = memory_.buffering != Buffering::hot ? 0 : bytes_ <= 65536 ? 16 : 2;
     for (int i = 0; i < num_primings; ++i) pattern_.run(bundle_.front(), bytes_, first_ + i);
     if (num_primings > 0) spoil_primed();
-    // What each iteration brings this rank, known before the clock starts.
+    // The data that each iteration brings this rank, known before the clock starts.
     std::vector<std::pair<std::int64_t, std::span<std::byte>>> arrived;
     for (std::int64_t i = 0; options_.consume == Consume::timed && i < iterations; ++i) {
         const auto receive = bundle_[static_cast<std::size_t>(i)].receive;

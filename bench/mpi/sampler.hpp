@@ -32,7 +32,7 @@ struct Memory {
 
 enum class Consume { after, timed };
 
-/// What decides how a sample is taken.
+/// Options of taking a sample.
 struct SamplingOptions {
     double sample_s = 0.002;  ///< iterations are bundled until a sample lasts about so long, ten at least
     std::int64_t max_iterations = 1000;  ///< in one sample
@@ -48,8 +48,8 @@ struct SamplingOptions {
 ///  4. Each receiver reads every byte that arrived and compares it with what was sent: cold, of each iteration; hot,
 ///     what the buffer holds in the end. A byte that no timed iteration brought is found; one that only some brought
 ///     is not, as all bring the same: to tell them apart, each would have to write other bytes within the time.
-///  5. What was compared is overwritten with what cannot arrive. It is not touched again until its slot's next turn,
-///     a whole window later, so that this leaves cold buffers cold.
+///  5. Compared bytes are overwritten with a value that cannot arrive. They are not touched again until its
+///     slot's next turn, a whole window later, so that this leaves cold buffers cold.
 class Sampler {
   public:
     /// Collective, as every call. The references must outlive the sampler.

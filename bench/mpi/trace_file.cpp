@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, 15> calls{"send",   "receive",   "isend",
                                                  "wait",   "barrier",   "bcast",   "reduce",   "allreduce",
                                                  "gather", "allgather", "scatter", "alltoall", "other"};
 
-/// What no writer of traces would have written, or this replay could not follow.
+/// False for an event that no writer of traces would have written, or that this replay could not follow.
 bool is_consistent(const TraceEvent& event, std::size_t number, const RankTrace& trace) {
     const bool is_partner_known = event.partner >= -2 && event.partner < trace.num_ranks &&
                                   event.source >= -2 && event.source < trace.num_ranks;

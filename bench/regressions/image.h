@@ -13,8 +13,9 @@ int is_data_wrong(const struct request* request, const unsigned char* data, unsi
 
 /* Rank 0's: the file whole, of filler. 0 where it cannot be made. */
 int make_filled_file(const char* name, long long bytes);
-/* Collective: every byte that was written, and of a file that was filled before every other one too, each rank another
- * slice. What nobody wrote in a new file is anybody's: ROMIO leaves there what was in its buffer. NULL, or what is wrong. */
+/* Collective: checks every byte that was written, and, in a file that was filled before, every other one too, each
+ * rank another slice. Bytes of a new file that nobody wrote may have any value: ROMIO leaves its buffer's there.
+ * Returns NULL, or what is wrong. */
 const char* check_file(const struct request* request, const char* name, unsigned seed);
 
 #endif

@@ -5,8 +5,8 @@
 
 namespace hakobi::bench::scale {
 
-/// What a machine costs, as a machine file says it (docs/measure.md, "At more ranks than there are"). Rates are bytes per
-/// second; 0 where nothing limits.
+/// The costs of a machine, from a machine file (docs/measure.md, "At more ranks than there are"). Rates are
+/// bytes per second; 0 where nothing limits.
 struct Machine {
     int ranks_per_node = 1;
     double core_rate = 0;    ///< at which one process copies
@@ -35,7 +35,7 @@ struct Layout {
     std::int64_t stripe_bytes = 1 << 20;
 };
 
-/// What is run.
+/// The job that is simulated.
 struct Job {
     int num_ranks = 1;
     int ranks_per_node = 1;
@@ -47,7 +47,7 @@ struct Job {
 [[nodiscard]] inline double seconds(double bytes, double rate) {
     return rate > 0 ? bytes / rate : 0;
 }
-/// Of one process for a copy in or out of pieces of `piece_bytes`.
+/// The seconds of one process for a copy in or out of pieces of `piece_bytes`.
 [[nodiscard]] inline double copy_s(const Machine& machine, double bytes, std::int64_t piece_bytes) {
     return seconds(bytes, machine.core_rate) +
            seconds(bytes, static_cast<double>(piece_bytes)) * machine.piece_s;

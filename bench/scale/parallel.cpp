@@ -5,8 +5,8 @@
 //  2. A round: all tell all how much they send (MPI_Alltoall), ranks send, aggregators receive, and each writes at most a
 //     buffer of 16 MiB, one access at a time. The next round begins when all have written.
 //
-// Of many rounds a few are simulated. Where no rank's range begins before the last one's ends, there is no exchange: each
-// rank writes its own.
+// If there are many rounds, a few are simulated. Where no rank's range begins before the last one's ends,
+// there is no exchange: each rank writes its own.
 #include <algorithm>
 #include <cmath>
 

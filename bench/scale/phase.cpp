@@ -21,7 +21,7 @@ struct Serial {
     }
 };
 
-/// What a node's ranks have of a cycle.
+/// A node's ranks that contribute to a cycle.
 struct Group {
     int node = 0, cycle = 0;
     int staging_ring = 0;
@@ -224,7 +224,8 @@ class Simulation {
                staging_of(group)[static_cast<std::size_t>(group.staging_turn - num_slots)];
     }
 
-    // Of the first line, from the one behind the last part's on, whose next part has a buffer open.
+    // Starts a part of the first lane, counted from behind the last part's, whose next part has a buffer
+    // open.
     void start_part(double now_s, int r) {
         RankWork& work = work_[static_cast<std::size_t>(r)];
         bool has_parts = false;

@@ -21,7 +21,7 @@ struct RankParts {
     std::vector<Part> parts;
 };
 
-/// What the engine does in a phase once all have described their requests: events in the order of time.
+/// The engine's work in a phase once all have described their requests: events in the order of time.
 ///
 ///  1. A rank copies its parts one after the other, each when its buffer is open: the aggregator's where that is on its
 ///     node, else one of its node's staging buffers. By server it takes a part of any lane that has a buffer open.
@@ -38,7 +38,7 @@ struct PhaseSetting {
     int io_threads = 4;                   ///< of an aggregator
     std::int64_t piece_bytes = 0;         ///< of the pattern
 };
-/// Seconds from the first copy to the last buffer's end. What was busy is added.
+/// Seconds from the first copy to the last buffer's end. Adds the busy times to `busy`.
 [[nodiscard]] double simulate_phase(const PhaseSetting& setting, const std::vector<RankParts>& ranks,
                                     Storage& storage, Busy& busy);
 

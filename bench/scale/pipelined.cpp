@@ -5,7 +5,8 @@
 //  2. Each phase is divided; the ranks describe their requests to the aggregators, and look up who contributes to what.
 //  3. The phase runs (phase.hpp).
 //
-// Of a long call a few phases are simulated, from its beginning, middle and end, and each stands for those around it.
+// For a long call a few phases are simulated, from its beginning, middle and end, and each stands for those
+// around it.
 #include <algorithm>
 #include <cmath>
 #include <limits>

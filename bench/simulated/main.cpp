@@ -3,9 +3,10 @@
 //
 //     program TOPOLOGY CONTENDER LATENCY_S OVERHEAD_S BANDWIDTH OPERATION:BYTES...
 //
-// CONTENDER is "hakobi" (the form that the model chooses, with the costs given) or "mpi" (what SMPI is told to do). Of an
-// allreduce and a broadcast BYTES are the vector, else one rank's block. Rank 0 prints one JSON line each. Time is
-// simulated: all ranks begin at one moment of its clock, and the last one's end counts.
+// CONTENDER is "hakobi" (the form that the model chooses, with the costs given) or "mpi" (what SMPI is told
+// to do). BYTES are the vector for an allreduce and a broadcast, else one rank's block. Rank 0 prints one
+// JSON line each. Time is simulated: all ranks begin at one moment of its clock, and the last one's end
+// counts.
 #include <stdlib.h>  // malloc: SMPI may share it between ranks, and then there is nothing to verify
 #include <time.h>
 

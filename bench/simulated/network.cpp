@@ -48,7 +48,7 @@ class DeclaredZone final : public simgrid::kernel::routing::NetZoneImpl {
             };
             links_.push_back({make_link("up"), make_link("down")});
         }
-        // What a node sends to itself costs next to nothing.
+        // A node's messages to itself cost next to nothing.
         for (int node = 0; node < num_nodes; ++node) {
             auto* loop = get_iface()->create_link("loop" + std::to_string(node), loop_bandwidth_bytes_s);
             loops_.push_back(loop->set_latency(0)->seal()->get_impl());

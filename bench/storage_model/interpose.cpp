@@ -97,7 +97,8 @@ VECTOR2_AT(preadv64v2, off64_t, false)
 VECTOR2_AT(pwritev2, off_t, true)
 VECTOR2_AT(pwritev64v2, off64_t, true)
 
-// What programs built with _FORTIFY_SOURCE call instead. A length beyond `capacity` ends the program in libc.
+// Functions that programs built with _FORTIFY_SOURCE call instead. A length beyond `capacity` ends the
+// program in libc.
 
 extern "C" {
 ssize_t __read_chk(int fd, void* data, size_t length, size_t capacity);
@@ -122,7 +123,7 @@ EXPORT ssize_t __pread64_chk(int fd, void* data, size_t length, off64_t offset, 
     return wait_at(transfer, offset, HAKOBI_NEXT(__pread64_chk, fd, data, length, offset, capacity));
 }
 
-// What gives a descriptor another file.
+// Calls that give a descriptor another file.
 
 namespace {
 int fresh(int fd, int flags = 0) {

@@ -63,8 +63,8 @@ int number_of(std::initializer_list<const char*> names, int otherwise) {
     return otherwise;
 }
 
-/// The node that this process is on: ranks are divided among `num_nodes`, as HAKOBI_RANKS_PER_NODE divides them. What the
-/// launcher says of the rank counts, since nobody has initialised MPI yet.
+/// The node that this process is on: ranks are divided among `num_nodes`, as HAKOBI_RANKS_PER_NODE divides
+/// them. The launcher's rank counts, since nobody has initialised MPI yet.
 int own_node(int num_nodes) {
     const int rank = number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
     const int num_ranks = number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1);
@@ -199,8 +199,8 @@ bool is_below(std::string_view path, std::string_view folder) {
     return path.size() == folder.size() || folder == "/" || path[folder.size()] == '/';
 }
 
-/// What tells an open regular file from all others, also from a later one of the same number; `unknown` of no file, `not_ours`
-/// of another kind.
+/// Identifies an open regular file among all others, also later ones of the same number; `unknown` for no
+/// file, `not_ours` for another kind.
 std::uint64_t identity_of(int fd) {
     struct statx info {};
     if (::statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, &info) != 0) return unknown;
@@ -212,10 +212,9 @@ std::uint64_t identity_of(int fd) {
     return storage::service::mixed(storage::service::mixed(info.stx_ino ^ device << 8) ^ made) | 2U;
 }
 
-/// Whether `fd` is a regular file below the folder. What was found is kept with the file's identity: a
-/// descriptor that was closed behind our back (libc closes its own without a call that we see) is not
-/// mistaken for the new one.
-/// Returns the identity, or 0.
+/// Whether `fd` is a regular file below the folder. The answer is kept with the file's identity: a descriptor
+/// that was closed behind our back (libc closes its own without a call that we see) is not mistaken for the
+/// new one. Returns the identity, or 0.
 std::uint64_t modelled_file(const Model& model, int fd) {
     if (fd < 0) return 0;
     std::atomic<std::uint64_t>* slot = fd < num_slots ? &slots[static_cast<std::size_t>(fd)] : nullptr;

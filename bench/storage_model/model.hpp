@@ -62,7 +62,7 @@ class Transfer {
 [[nodiscard]] bool is_below_folder(int fd);
 /// Whether what has this path lies below the folder. Keeps errno.
 [[nodiscard]] bool is_modelled(const char* path);
-/// Of a process for which `modelled` or `is_modelled` has been true.
+/// Only in a process for which `modelled` or `is_modelled` has been true.
 [[nodiscard]] const storage::ServiceModel& service_model();
 [[nodiscard]] storage::ServiceState& service_state();
 /// A file that waits for a layout gets the model's. Nothing without layouts.
@@ -71,7 +71,7 @@ void lay_out(std::uint64_t identity);
 /// Ends the program with status 2 and a line: what was to be modelled cannot be, and would be a false figure.
 [[noreturn]] void refuse(const std::string& why);
 
-/// What is known of `fd` no longer holds: it was opened or closed.
+/// Forgets what is known of `fd`: it was opened or closed.
 void forget(int fd);
 
 /// At the end of the process, however it comes about: writes the report, and removes the shared state if it

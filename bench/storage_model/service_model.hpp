@@ -22,9 +22,9 @@ namespace hakobi::storage {
 /// So one request in flight sees latency and bandwidth in turn, and only several reach limit_bytes_s(). A server
 /// with a seek time is a disk: a request that does not begin where its last one ended keeps it busy that much longer.
 ///
-/// What lies between a process and the servers (nodes and their rates, the network, extent locks) is service_state.hpp's.
-/// The two headers are all of the arithmetic and depend on nothing of the library: the File decorator
-/// (throttled.hpp) and the preloaded library beside it, which must not link with ours, share them.
+/// service_state.hpp models the way between a process and the servers (nodes and their rates, the network,
+/// extent locks). The two headers are all of the arithmetic and depend on nothing of the library: the File
+/// decorator (throttled.hpp) and the preloaded library beside it, which must not link with ours, share them.
 struct ServiceModel {
     static constexpr int max_servers = 4096, max_nodes = 4096;
 
@@ -172,7 +172,7 @@ struct FileStriping {
     int num_stripes = 1;
     int first_server = 0;
 
-    /// Of a model without layouts: all files alike on all servers.
+    /// For a model without layouts: all files alike on all servers.
     [[nodiscard]] static FileStriping whole(const ServiceModel& model) {
         return {model.stripe_bytes, model.num_servers, 0};
     }
@@ -193,8 +193,8 @@ struct FileStriping {
     return FileStriping::whole(model).bytes_in_object(end_bytes, server);
 }
 
-/// What all requests to the servers share; fresh zeros are a valid state, as are times that have passed. The updates
-/// are lock-free, so a process that dies in between leaves nothing locked.
+/// The state that all requests to the servers share; fresh zeros are a valid state, as are times that have
+/// passed. The updates are lock-free, so a process that dies in between leaves nothing locked.
 struct Server {
     std::atomic<std::int64_t> free_ns;    ///< until when it is taken
     std::atomic<std::uint64_t> position;  ///< where its last request ended, mixed with the file's identity

@@ -9,7 +9,7 @@
 
 namespace hakobi::storage {
 
-// What lies between a process and the servers. A write, in steps:
+// The way between a process and the servers. A write, in steps:
 //  1. Each lock that covers bytes of it comes to its node. A lock is of one file, object and `lock_bytes` of that object; a node
 //     that has it keeps it until another one asks, who gets it when the holder's accesses under it are over and `lock_move` has
 //     passed. Many nodes may read under one lock. The locks of a request move side by side; the servers serve others meanwhile.
@@ -25,7 +25,8 @@ struct LockUnit {
     std::atomic<std::int64_t> used_until_ns;
 };
 
-/// What is known of a file: its layout where somebody has set it, and whether the stalled server has stalled for it.
+/// The state of a file: its layout where somebody has set it, and whether the stalled server has stalled for
+/// it.
 struct FileEntry {
     std::atomic<std::uint64_t> identity;  ///< 0: free
     std::atomic<std::uint64_t> layout;    ///< packed; 0: none has been set
@@ -181,7 +182,7 @@ class Passage {
     }
 
   private:
-    /// What a client sends at once, at most.
+    /// A client sends at most so much at once.
     static constexpr std::int64_t most_bytes_of_message = 1 << 20;
 
     std::int64_t serve(std::int64_t now_ns, std::int64_t offset, std::int64_t length) {

@@ -1,7 +1,7 @@
 // Runs under LD_PRELOAD of the library itself, with the model that CMakeLists.txt gives it (4 servers of 500
 // MB/s, 2 ms; the LongLatency tests with 250 ms). Times are only asserted where a busy machine cannot falsify
-// them: never faster than the model, and far from one request after the other. What is modelled at all is
-// asserted by count.
+// them: never faster than the model, and far from one request after the other. Counts assert which requests
+// are modelled.
 #include <aio.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -9,9 +9,9 @@
 
 namespace hakobi::bench {
 
-/// What one process archives: `num_fields` messages of `field_bytes` or a little more, whose keys differ from process to
-/// process and from field to field. The bytes are one message, changed in the octets of its step and level, so that
-/// making it costs nothing beside archiving it.
+/// The fields that one process archives: `num_fields` messages of `field_bytes` or a little more, whose keys
+/// differ from process to process and from field to field. The bytes are one message, changed in the octets
+/// of its step and level, so that making it costs nothing beside archiving it.
 class Fields {
   public:
     Fields(std::int64_t field_bytes, std::int64_t num_fields, int process);
@@ -37,7 +37,8 @@ class Contender {
     virtual ~Contender() = default;
     /// Opens, archives, flushes with the contender's own durability, and closes.
     virtual void archive(Fields& fields, bool is_keyed) = 0;
-    /// Every 7th field of process 0, one by one; the bytes read. Opens and closes. What was read is compared.
+    /// Every 7th field of process 0, one by one; the bytes read. Opens and closes. Compares the bytes that
+    /// were read.
     virtual std::int64_t retrieve(Fields& fields) = 0;
     /// The number of fields that a listing of everything tells, -1 where there is no listing.
     virtual std::int64_t list() = 0;

@@ -51,7 +51,7 @@ double slowest(double seconds) {
     return seconds;
 }
 
-/// Seconds of a call that every process makes, the slowest's. What fails on one process ends the program.
+/// Seconds of a call that every process makes, the slowest's. A failure on one process ends the program.
 template <class Call>
 double timed(Call call) {
     MPI_Barrier(MPI_COMM_WORLD);

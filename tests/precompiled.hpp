@@ -1,4 +1,5 @@
-// What tests include, compiled once for all of them (HAKOBI_UNITY). A test includes what it needs all the same.
+// Headers that tests include, compiled once for all of them (HAKOBI_UNITY). A test includes what it needs all
+// the same.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What src/device promises, over each driver. Run without the fake drivers it holds the machine's own to it.
+// The contract of src/device, over each driver. Run without the fake drivers it holds the machine's own to
+// it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
-// What depends on how a process begins: drivers that are not loaded, too old, or without devices; work that fails; its end.
-// Each statement of IN_A_PROCESS is run in a new one.
+// Cases that depend on how a process begins: drivers that are not loaded, too old, or without devices; work
+// that fails; its end. Each statement of IN_A_PROCESS is run in a new one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>

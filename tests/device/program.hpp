@@ -14,8 +14,8 @@
 
 namespace hakobi::device_test {
 
-/// What a program that uses a GPU does itself, by its driver: it chooses the device of its thread, allocates, and gives work to
-/// streams of its own. Fails the process where a call fails.
+/// A program's own use of a GPU by the driver: it chooses the device of its thread, allocates, and gives work
+/// to streams of its own. Fails the process where a call fails.
 class Program {
   public:
     /// Loads CUDA's driver (HIP's), initialises it and makes `device` the current one of this thread.

@@ -29,7 +29,7 @@ std::string text_of(const std::filesystem::path& path) {
     return text.str();
 }
 
-/// What of docs/hints.md stands below the heading `title`, up to the next one.
+/// The part of docs/hints.md below the heading `title`, up to the next one.
 std::string section(const std::string& title) {
     const std::string text = text_of(source_folder / "docs/hints.md");
     const auto begin = text.find("\n## " + title + "\n");

@@ -23,7 +23,7 @@ constexpr int num_steps = 3;
 const std::vector<TestField> grid_fields = {{"eta", format::ValueType::float64, {11, 7}, even_blocks},
                                             {"u", format::ValueType::float32, {2, 11, 7}, backward_columns}};
 
-/// Of each option a number among its values.
+/// The number of each option's value among its values.
 constexpr std::size_t num_options = 6;
 using Choice = std::array<int, num_options>;
 struct Setting {
@@ -38,7 +38,7 @@ struct Setting {
     }
 };
 
-/// What stderr would say of thousands of faults.
+/// Swallows what stderr would say of thousands of faults.
 class Quiet {
   public:
     Quiet() : kept_(::dup(STDERR_FILENO)) {
@@ -148,7 +148,7 @@ class SystemFaults : public RanksTest {
         out.end_step();
     }
 
-    /// Of a field the values that all ranks together have put.
+    /// The values of a field that all ranks together have put.
     [[nodiscard]] std::vector<double> values_of(const Setting& setting, int step) const {
         std::vector<double> all;
         const auto append = [&](std::span<const std::byte> bytes) {
@@ -163,7 +163,7 @@ class SystemFaults : public RanksTest {
             append(values_on_mesh(0, mesh_fields[0], step, RankMesh(rank, comm.size(), step)).bytes());
         return all;
     }
-    /// What is wrong with the steps at a prefix, and how many there are. Local.
+    /// Says what is wrong with the steps at a prefix, and how many there are. Local.
     [[nodiscard]] std::string look_at(const std::string& prefix, const Setting& setting,
                                       int& num_found) const {
         num_found = 0;

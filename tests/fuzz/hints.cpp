@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::string> warnings;
     const Result<io::EngineOptions> options = io::engine_options({}, warnings);
     if (!options.ok()) return 0;
-    // What was understood says itself in words that are understood.
+    // Hints that were understood print themselves in words that are understood.
     ::unsetenv("HAKOBI_HINTS");
     const Hints hints = io::hints_of(options.value());
     const Result<io::EngineOptions> again = io::engine_options(hints, warnings);

@@ -21,7 +21,7 @@ inline void require(bool holds) {
     if (!holds) std::abort();
 }
 
-/// What the fuzzer gave, taken from the front; zeros when it is used up.
+/// The fuzzer's bytes, taken from the front; zeros when they are used up.
 class Input {
   public:
     Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}

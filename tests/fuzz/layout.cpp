@@ -1,4 +1,4 @@
-// What file systems say of a file's layout: Lustre's attribute and CephFS's.
+// Readers of a file's layout as file systems tell it: Lustre's attribute and CephFS's.
 #include "input.hpp"
 #include "storage/ceph_layout.hpp"
 #include "storage/lustre_layout.hpp"

@@ -1,5 +1,6 @@
-// What a field store reads that others may have written: indexes, the catalogue, schemas, requests, keys. The first byte says
-// which. Checksums are made right: what they would keep out is what the readers behind them must withstand.
+// Readers of a field store for bytes that others may have written: indexes, the catalogue, schemas, requests,
+// keys. The first byte says which. Checksums are made right, since the readers behind them must withstand
+// bytes that they would keep out.
 #include <cstring>
 #include <string_view>
 

@@ -1,4 +1,5 @@
-// What Input promises: the values that Output got, by any decomposition, from whole files and from pieces.
+// The contract of Input: it returns the values that Output got, by any decomposition, from whole files and
+// from pieces.
 #include <cmath>
 #include <hakobi/input.hpp>
 

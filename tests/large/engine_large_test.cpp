@@ -1,9 +1,9 @@
 // One rank's single request of more than 4 GiB, in a file of more than 2^31 elements, by every path.
 //
-// What it costs: 4.3 GB of memory for the file, which lies on a memory file system and is made once, and some seconds.
-// The rest has little memory: what is written comes from pages that nobody touched, what is read goes into a few pages
-// mapped again and again, but for marked places around 2^31, 2^32 and the ends, which are checked. Where there is less
-// memory, the tests are skipped.
+// It costs 4.3 GB of memory for the file, which lies on a memory file system and is made once, and some
+// seconds. The rest has little memory: what is written comes from pages that nobody touched, what is read
+// goes into a few pages mapped again and again, but for marked places around 2^31, 2^32 and the ends, which
+// are checked. Where there is less memory, the tests are skipped.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>

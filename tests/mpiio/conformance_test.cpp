@@ -219,7 +219,7 @@ class Program {
         return agree(positions[0] == positions[1], "positions differ after a seek");
     }
 
-    // What both say of the view: the displacement, what the types are made of, and where an offset lies.
+    // Compares both sides' view: the displacement, what the types are made of, and where an offset lies.
     std::string ask_view() {
         const MPI_Offset offset = local_.between(0, 500);
         std::ostringstream answers[2];

@@ -31,7 +31,7 @@ struct Side {
     static const mpiio::Library& underneath();
 };
 
-/// What a data access tells its caller.
+/// The result of a data access for its caller.
 struct Answer {
     int error_class = MPI_SUCCESS;
     MPI_Count bytes = -1;  ///< by the status

@@ -1,4 +1,5 @@
-// What every output method promises of every format: the same bytes, at every rank count, however the fields are cut.
+// The contract of every output method with every format: the same bytes, at every rank count, however the
+// fields are cut.
 #include "fixture.hpp"
 
 namespace hakobi::test {

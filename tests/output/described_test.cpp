@@ -1,4 +1,5 @@
-// What a field says beside its values: attributes, fill values, coordinates, scalars, static fields; read back by Input.
+// A field's description beside its values: attributes, fill values, coordinates, scalars, static fields; read
+// back by Input.
 #include <cmath>
 #include <hakobi/input.hpp>
 

@@ -81,7 +81,7 @@ TEST_P(SlowDevice, ValuesThatStreamsMakeAfterPutAreStored) {
     in.close();
 }
 
-/// What the stream does to the memory before, it has done before; and read returns when all is there.
+/// The stream's earlier work on the memory comes before the read, which returns when all values are there.
 TEST_P(SlowDevice, AReadComesBehindWhatTheStreamHolds) {
     Late late(program);
     std::vector<double> values(num);

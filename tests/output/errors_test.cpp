@@ -1,5 +1,4 @@
-// What goes wrong, and how it is said: the same Error on every rank, earlier steps whole, nothing temporary
-// left.
+// Failures and their reports: the same Error on every rank, earlier steps whole, nothing temporary left.
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>

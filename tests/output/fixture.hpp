@@ -72,7 +72,7 @@ inline std::vector<std::string> names_in(const std::string& folder) {
     return names;
 }
 
-/// What a test field holds at an element: differs between fields, steps and elements, exact in every type.
+/// The value of a test field at an element: differs between fields, steps and elements, exact in every type.
 inline std::int64_t value_at(std::size_t field, std::int64_t step, std::int64_t element) {
     return (element * 7 + static_cast<std::int64_t>(field) * 1000003 + step * 31) % 16000057 - 8000000;
 }

@@ -1,4 +1,5 @@
-// What is wrong with a mesh or a field on it: one error on all ranks, and earlier steps whole. And what is read back.
+// Errors of a mesh or a field on it: one error on all ranks, and earlier steps whole. Also reading meshes
+// back.
 #include <functional>
 
 #include "mesh_fixture.hpp"

@@ -93,7 +93,8 @@ inline void put_mesh_fields(Output& out, const RankMesh& mine, std::int64_t step
     }
 }
 
-/// What a test expects of a file: arrays and all ranks' bytes of each, put together one rank after the other.
+/// The contents that a test expects of a file: arrays and all ranks' bytes of each, put together one rank
+/// after the other.
 class ReferenceMesh {
   public:
     ReferenceMesh(int num_ranks, std::int64_t mesh_step) : num_ranks_(num_ranks) {

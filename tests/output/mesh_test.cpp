@@ -1,4 +1,5 @@
-// What every output method promises of formats with meshes: the same bytes for the same ranks, whatever becomes of the mesh.
+// The contract of every output method with formats of meshes: the same bytes for the same ranks, whatever
+// becomes of the mesh.
 #include "mesh_fixture.hpp"
 
 namespace hakobi::test {

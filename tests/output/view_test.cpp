@@ -125,7 +125,7 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
     }
     barrier();
     write_run({.method = "root", .if_exists = IfExists::resume}, most_sources, num_steps - 2, small);
-    // What a crash leaves of a chapter is made anew.
+    // A chapter that a crash left damaged is made anew.
     if (is_rank_0()) fs::resize_file(chapter, fs::file_size(chapter) / 2);
     barrier();
     write_run({.method = "root", .if_exists = IfExists::resume}, num_steps - 1, num_steps - 1, small);

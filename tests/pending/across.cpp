@@ -24,7 +24,7 @@ constexpr int tag = 5;
 constexpr int late_us = 3000;  // a waiting rank spins and yields less than that
 constexpr int most_s = 30;     // for one case
 
-/// What the messages of one case are made with.
+/// The arguments for one case's messages.
 struct Messages {
     MPI_Comm comm = MPI_COMM_WORLD;
     int rank = 0, size = 1;

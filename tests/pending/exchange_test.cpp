@@ -19,7 +19,7 @@ class CommCall : public Call {
     Comm comm;
 };
 
-/// What is started and waited for in two calls.
+/// An exchange that is started and waited for in two calls.
 class Started : public CommCall {
   public:
     virtual void start() = 0;

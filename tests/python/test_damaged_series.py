@@ -48,7 +48,7 @@ for format in ("zarr", "netcdf4"):
 comm.free()
 """
 
-# Of each folder: what the library, `hakobi ls` and the viewer say.
+# Prints what the library, `hakobi ls` and the viewer say of each folder.
 LOOK = """
 import json, os, signal, sys, traceback
 from pathlib import Path

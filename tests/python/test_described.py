@@ -168,7 +168,7 @@ def test_cdo_finds_places_and_leaves_out_what_is_missing(folder: Path) -> None:
     expected = eta(1)[(lat > 31.05) & (lat < 34.05) & (lon > 142.05) & (lon < 146.05)]
     with netCDF4.Dataset(folder / "box.nc") as file:
         found = file["eta"][0].compressed()
-    # Of a turned grid it takes the rows and columns that the box reaches.
+    # From a turned grid it takes the rows and columns that the box reaches.
     assert found.size < NY * NX / 3
     assert np.isin(expected[~np.isnan(expected)], found).sum() > 40
     count = run(folder, "cdo", "-s", "outputf,%g,1", "-fldsum", "-gtc,-1", "-selname,eta", FILES[1])

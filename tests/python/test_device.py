@@ -31,7 +31,7 @@ device = Device()
 block = hakobi.split((6, 8), comm.size, comm.rank)
 ny, nx = block.count
 whole = np.arange(48.0).reshape(6, 8)
-# Of the block with a ghost layer around it.
+# The values of the block with a ghost layer around it.
 values = np.full((ny + 2, nx + 2), -1.0)
 values[1:-1, 1:-1] = whole[block.slices]
 address = device.place(values)

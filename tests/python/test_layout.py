@@ -209,7 +209,7 @@ def test_more_stripes_than_servers_are_cut_and_said(lustre: Lustre) -> None:
 def test_a_stripe_that_lustre_does_not_take_is_rounded_and_said(lustre: Lustre) -> None:
     said = write_by_output(lustre, "striping_factor=2", "striping_unit=100000")
     assert all("stripe=131072 count=2" in line for line in lustre.asked())
-    # Of the steps of a series it is said once.
+    # It is said once for the steps of a series.
     assert said.count("striping_unit=100000: stripes are multiples of 65536 bytes there; 131072 it is\n") == 1
 
 

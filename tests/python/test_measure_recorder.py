@@ -17,7 +17,7 @@ from hakobi.measuring import prediction, recorder, trace
 from hakobi.measuring.prediction import Figures
 from hakobi.measuring.trace import Event, Trace
 
-# 2 ranks; the first argument is the case. What it prints must not depend on the recorder.
+# 2 ranks; the first argument is the case. Its output must not depend on the recorder.
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>

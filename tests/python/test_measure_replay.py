@@ -55,7 +55,7 @@ def test_a_real_program_is_recorded_predicted_and_replayed(hakobi: Callable[...,
     assert summary["replay_s"] > 0
 
 
-# What a call is kept as, by the first argument of the program below.
+# The events kept of a call, by the first argument of the program below.
 RECORDED = {
     "issend": {"isend": 10, "ireceive": 10, "wait": 10},
     "bsend": {"isend": 10, "receive": 10},

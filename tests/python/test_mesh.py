@@ -339,7 +339,7 @@ def test_every_file_is_as_vtkhdf_1_0_asks(written: Path) -> None:
             assert grid["CellData/vtkGhostType"].dtype == np.uint8
 
 
-# What stands around the blocks of docs/meshes.md: a tetrahedron on each rank.
+# The code around the blocks of docs/meshes.md: a tetrahedron on each rank.
 AROUND = {
     "c": """
 #include <mpi.h>

@@ -140,7 +140,7 @@ def test_a_kill_costs_no_step_that_was_committed(tmp_path: Path, asynchronous: s
         num = expect_whole(path)
         assert num >= committed, (kill, errors)
         committed = num
-        # Of hidden steps the commits stay for the next opener.
+        # The commits of hidden steps stay for the next opener.
         commits = [p for p in folder.glob(f"run_*{suffix}.commit.*.part") if asynchronous == "1"]
         assert [p.name for p in folder.glob("run_*") if p not in commits] == [path.name], errors
     if suffix == ".hdf":

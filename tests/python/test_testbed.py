@@ -212,7 +212,7 @@ def test_cephfs_has_the_layout_that_hints_ask_for_and_keeps_what_nodes_write(nod
             info = _expect_a_layout(bed, "asked", nodes, "striping_factor=4", "striping_unit=65536")
             assert (info["striping_factor"], info["striping_unit"]) == ("4", "65536")
             assert layout.of_file(bed.folder / "asked") == "4 stripes of 64 KiB, in objects of 4 MiB"
-            # What every node wrote, by a client of another kind: blocks of 64 KiB, of the ranks in turn.
+            # Every node's bytes, read by a client of another kind: blocks of 64 KiB, of the ranks in turn.
             written = (bed.folder / "asked").read_bytes()
             block, num_blocks = 64 << 10, 48
             own = [

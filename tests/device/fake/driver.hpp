@@ -50,14 +50,14 @@ struct Settings {
     std::int64_t fails_at = 0;
     int num_compiling = 1'000'000;
 };
-/// Of the environment; docs: CONTRIBUTING.md.
+/// The settings in the environment; CONTRIBUTING.md lists them.
 [[nodiscard]] const Settings& settings();
 
 [[nodiscard]] int init(int num_devices);
 /// not_initialized, deinitialized, illegal_address, or success.
 [[nodiscard]] int state();
 
-/// What is known of an address.
+/// The driver's knowledge of an address.
 struct Known {
     bool is_device = false, is_managed = false, is_registered = false, is_mapped = false, is_opened = false;
     int device = 0;

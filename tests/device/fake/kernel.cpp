@@ -23,7 +23,8 @@ char* touched(std::uint64_t address, std::size_t bytes, bool& is_host) {
     return is_allowed && fits(found->first, found->second.bytes) ? begin : nullptr;
 }
 
-/// What the threads of a block do, one after the other; false where a real one ends by an illegal or misaligned address.
+/// Does the work of a block's threads, one after the other; false where a real one ends by an illegal or
+/// misaligned address.
 bool run_block(const Tile& tile, std::array<std::size_t, 2>& host_bytes) {
     for (std::uint32_t i = tile.first; i < tile.end; ++i) {
         const std::uint64_t rows = i / tile.row_units, in_row = i % tile.row_units * tile.unit_bytes;

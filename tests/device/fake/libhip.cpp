@@ -70,7 +70,7 @@ struct Memcpy3d {
     int kind;
 };
 
-/// What hipMemcpyKind says of the sides.
+/// The sides by hipMemcpyKind.
 std::array<fake::Side, 2> sides_of(int kind) {
     if (kind == 4) return {fake::Side::any, fake::Side::any};
     return {kind == 1 || kind == 3 ? fake::Side::device : fake::Side::host,

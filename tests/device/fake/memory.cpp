@@ -78,7 +78,7 @@ int unregister_host(void* memory) {
 
 namespace {
 
-/// What a Handle holds.
+/// The contents of a Handle.
 struct Shared {
     std::uint64_t magic = 0x68616b6f62694444;
     int pid = 0, fd = 0;

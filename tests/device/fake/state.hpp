@@ -13,7 +13,7 @@
 
 #include "driver.hpp"
 
-// What the parts of the fake driver share.
+// The state that the parts of the fake driver share.
 namespace fake {
 
 using Clock = std::chrono::steady_clock;

@@ -1,6 +1,7 @@
-// What a program does in functions that the MPI library calls: error handlers that access another file, or leave the
-// library for good; attributes of a communicator on which files are opened. And what two sides must agree on: hints that come
-// after a view, the individual pointer of two threads, a file name that ROMIO and OMPIO understand differently.
+// A program's actions in functions that the MPI library calls: error handlers that access another file, or
+// leave the library for good; attributes of a communicator on which files are opened. Also cases in which two
+// sides must agree: hints that come after a view, the individual pointer of two threads, a file name that
+// ROMIO and OMPIO understand differently.
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>

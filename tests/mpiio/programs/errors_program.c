@@ -1,4 +1,4 @@
-// What goes wrong in a program that checks: the class of each call's error on each rank, printed by rank 0.
+// Errors in a program that checks: the class of each call's error on each rank, printed by rank 0.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int count = 1000;
 
-// What is thrown while all ranks write to the file.
+// Returns the exception thrown while all ranks write to the file.
 std::string write_all(MPI_File file, int rank, bool is_split) {
     int values[count];
     for (int i = 0; i < count; ++i) values[i] = rank * count + i;

@@ -1,5 +1,5 @@
-// What one MPI library or the other gets wrong alone, and the drop-in mends. Says what is wrong and ends with status 1.
-// Argument "shared": also the shared file pointer.
+// Errors of one MPI library or the other alone that the drop-in mends. Says what is wrong and ends with
+// status 1. Argument "shared": also the shared file pointer.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/capability.h>

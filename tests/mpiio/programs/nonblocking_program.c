@@ -3,8 +3,8 @@
  *
  *     nonblocking_program FOLDER SEED STEPS
  *
- * Each rank draws what all ranks do from one sequence, and so knows each file's bytes; when it does it is drawn by its own. What a read
- * may see follows MPI's rules: writes are completed, and the file synced, before. */
+ * Each rank draws what all ranks do from one sequence, and so knows each file's bytes; when it does it is drawn by its own. Reads
+ * follow MPI's rules: writes are completed, and the file synced, before. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -471,7 +471,7 @@ contains
         field%block%global(:n) = block%global(n:1:-1)
         field%block%start(:n) = block%start(n:1:-1) - 1
         field%block%count(:n) = block%count(n:1:-1)
-        ! What is wrong with the values is end_step's to report, and no code: this one says that nothing was recorded.
+        ! end_step reports wrong values, without a code here: this one says that nothing was recorded.
         call report(c_output_put(self%handle, field), stat, errmsg)
     contains
         !> "lon,lat" as "lat,lon".

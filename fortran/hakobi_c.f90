@@ -1,5 +1,5 @@
-!> What the modules share beside hakobi_c_interface: C's texts and attributes, errors, and what takes arrays as they are.
-!> For the module hakobi, not for users.
+!> Procedures that the modules share beside hakobi_c_interface: C's texts and attributes, errors, and arrays
+!> taken as they are. For the module hakobi, not for users.
 module hakobi_c
     use, intrinsic :: iso_fortran_env, only: int64, output_unit, real64
     use hakobi_c_interface, hakobi_output_times => output_times_c

@@ -18,8 +18,8 @@
 !> element. They are used when what `stream` holds at `start` is done, and what that is given after `wait` begins when the ghosts
 !> are there. Without `stream` it is the default one, and `wait` waits itself.
 !>
-!> Errors are those of the module hakobi: stat= and errmsg=. What `add` refuses `plan` reports on every rank. Objects hold
-!> a handle: a copy names the same object; nothing is freed without a call that says so.
+!> Errors are those of the module hakobi: stat= and errmsg=. `plan` reports on every rank what `add` refuses.
+!> Objects hold a handle: a copy names the same object; nothing is freed without a call that says so.
 module hakobi_exchange
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
@@ -39,7 +39,7 @@ module hakobi_exchange
         integer :: ranks(max_halo_dims) = 1
         logical :: is_periodic(max_halo_dims) = .false.
     contains
-        !> Of a field with its ghosts.
+        !> The bytes of a field with its ghosts.
         procedure :: bytes => grid_bytes
     end type
 
@@ -100,7 +100,7 @@ module hakobi_exchange
         procedure :: free => list_free
     end type
 
-    !> Which node, and which socket of it, each rank is on.
+    !> The node, and the socket of it, that each rank is on.
     type :: hakobi_topology
         private
         type(c_ptr) :: handle = c_null_ptr

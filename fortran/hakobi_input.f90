@@ -129,7 +129,7 @@ contains
         text = text_of(c_input_calendar(self%handle))
     end function
 
-    !> Of a step; without one of the last.
+    !> The number of fields of a step; of the last step without `step`.
     integer function input_num_fields(self, step)
         class(hakobi_input), intent(in) :: self
         integer(int64), intent(in), optional :: step

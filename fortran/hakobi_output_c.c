@@ -10,7 +10,7 @@
 HAKOBI_API int hakobi_fortran_describe(const CFI_cdesc_t* values, hakobi_field* field, int64_t* strides,
                                        int64_t* extents);
 
-/* As hakobi_output_put_mesh; `ghosts` may be NULL. What C cannot be lent is refused, for end_step to report. */
+/* As hakobi_output_put_mesh; `ghosts` may be NULL. Refuses arrays that C cannot be lent; end_step reports it. */
 HAKOBI_API int hakobi_fortran_put_mesh(hakobi_output* out, const CFI_cdesc_t* points,
                                        const CFI_cdesc_t* connectivity, const CFI_cdesc_t* offsets,
                                        const CFI_cdesc_t* types, const CFI_cdesc_t* ghosts,

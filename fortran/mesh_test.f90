@@ -1,4 +1,4 @@
-! What a mesh from Fortran cannot be: end_step says it, and nothing stops before.
+! Invalid meshes from Fortran: end_step reports them, and nothing stops before.
 program mesh_test
     use, intrinsic :: iso_fortran_env, only: int8, int64, real32, real64
     use mpi

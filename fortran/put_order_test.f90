@@ -1,5 +1,5 @@
-! What a put without stat= does: on to end_step with a wrong field, and the program's end outside a step.
-! It passes when it ends with the text of the last put: see CMakeLists.txt. Usage: put_order_test <wrong|right>
+! A put without stat= goes on to end_step with a wrong field, and the program's end outside a step. It passes
+! when it ends with the text of the last put: see CMakeLists.txt. Usage: put_order_test <wrong|right>
 program put_order_test
     use, intrinsic :: iso_fortran_env, only: real64
     use mpi

@@ -58,7 +58,7 @@ class Toolchain:
     def write(self, zig: Path) -> None:
         """Makes the folder's files where they are not yet."""
         (self.folder / "bin").mkdir(parents=True, exist_ok=True)
-        # What ccache knows of the compiler is this text: it names zig's version, and no checkout's folder.
+        # ccache knows the compiler by this text: it names zig's version, and no checkout's folder.
         head = f"#!/bin/sh\n# zig {call(zig, 'version').strip()}\n"
         place = os.path.relpath(zig, self.folder / "bin")
         for name, driver in _TOOLS.items():

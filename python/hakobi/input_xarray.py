@@ -42,7 +42,7 @@ class _Steps(BackendArray):
             for r in ranges[1:]
         ]
         block = Block(tuple(self.shape[1:]), tuple(low for low, _ in bounds), tuple(high - low for low, high in bounds))
-        # What the block has in each dimension: every n-th of it, backwards, or one without the dimension.
+        # The block's selection in each dimension: every n-th of it, backwards, or one without the dimension.
         within = tuple(
             slice(None, None, r.step)
             if isinstance(r, range) and r.step > 0

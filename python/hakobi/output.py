@@ -278,7 +278,7 @@ class Output:
         """
         library = load()
         handle = ctypes.c_void_p()
-        # What this side refuses is raised on every rank.
+        # An error of this side is raised on every rank.
         try:
             path = text_for_c("prefix", fspath(prefix))
             options = _options_for_c(

@@ -140,7 +140,7 @@ def _keep(lines: list[Record], number: int, result: Result, log: Log) -> None:
     result.summary = next((line for line in lines if line.get("kind") == "summary"), result.summary)
     shares = [line["cached_share"] for line in lines if line.get("cached_share") is not None]
     result.cached_share = shares[-1] if shares else result.cached_share
-    # What tells one configuration from another, where records are compared.
+    # Settings by which records of different configurations are told apart.
     settings: Record = {name: result.summary[name] for name in ("piece_bytes", "is_synced") if name in result.summary}
     more = {**settings, "round": number, "job": result.num_jobs}
     log.add(*({**line, **more} for line in lines if line.get("kind") == "sample"))

@@ -154,7 +154,7 @@ class Looker:
         opened, this, time = self._mesh_field(place, field)
         return zlib.compress(self._shapes.values(opened, time, shape, detail, this), 1)
 
-    # What is named
+    # Names
 
     def _own(self, series: Series) -> Series:
         if not isinstance(series, StoreSeries):

@@ -294,8 +294,8 @@ def _draw(
             axes.invert_yaxis()
         axes.set_xlabel(_label(column_axis))
         axes.set_ylabel(_label(row_axis))
-        # Of the figure, not of the axes: a long one would go on across the bar. Matplotlib makes no room for lines that
-        # it wraps itself.
+        # The title is the figure's, not the axes': a long one would go on across the bar. Matplotlib makes no
+        # room for lines that it wraps itself.
         title = textwrap.fill(_title(plane, opened, number), _TITLE_CHARACTERS)
         figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
         add_bar(figure, axes, limits, table, field.units)

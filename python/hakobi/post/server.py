@@ -117,7 +117,7 @@ class Server:
             task.cancel()
             await self._pool.close()
 
-    # What is answered in JSON
+    # Answers in JSON
 
     def _json(self, make: Callable[[Request], Awaitable[dict[str, Any]]]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
@@ -152,7 +152,7 @@ class Server:
         call = self._ask("source", self._place(request), request.path_params["field"], shape, detail, number)
         return await call  # type: ignore[no-any-return]
 
-    # What is answered in bytes, under addresses that never change
+    # Answers in bytes, under addresses that never change
 
     def _binary(self, name: str, *parameters: str) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
@@ -201,7 +201,7 @@ class Server:
         if known.version != place.version:
             raise GoneError("the step is another by now")
 
-    # What an address names
+    # Addresses
 
     async def _ask(self, name: str, place: Place, *arguments: Any, limit_s: float | None = None) -> Any:
         part = str(arguments[0]) if arguments else ""  # a field's or a shape's

@@ -38,7 +38,7 @@ def throughput_figure(outcome: Outcome, operation: str, counts: Sequence[int] = 
             top = max(top, outcome.limit_gb_s)
         _size_axis(axes, outcome, ranks)
         axes.set_title(count_text(ranks, "rank"))
-    # Of one scale: the highest of all axes.
+    # All axes have one scale: that of the highest.
     all_axes[0].set_ylim(0, 1.06 * top)
     all_axes[0].set_ylabel(f"{operation}, GB/s")
     handles, labels = all_axes[0].get_legend_handles_labels()

@@ -17,7 +17,7 @@ _GROUP = re.compile(r"/\* -{4} (.+?) -+ \*/")
 
 
 def _escaped(text: str) -> str:
-    """What doxygen would take for commands of its own."""
+    """Escapes text that doxygen would take for commands of its own."""
     return re.sub(r"([\\@%])", r"\\\1", text)
 
 

@@ -1,4 +1,4 @@
-"""What Sphinx must be told to show the project's contracts as they are written, and two directives:
+"""Sphinx's settings that show the project's contracts as they are written, and two directives:
 
 .. fortran-contracts:: hakobi_input     the module of fortran/hakobi_input.f90
 .. commands:: bench                     `hakobi bench …`; without a word the commands that have no group

@@ -183,5 +183,5 @@ def _behind(name: str, module: Module) -> Iterator[str]:
 
 
 def _object(type_name: str) -> str:
-    """What the examples call an object of a type: `out` of hakobi_output."""
+    """The name of a type's objects in the examples: `out` for hakobi_output."""
     return {"hakobi_output": "out", "hakobi_input": "in"}.get(type_name, type_name.removeprefix("hakobi_"))

@@ -1,1 +1,1 @@
-"""What developers of Hakobi measure and test with, and users do not get (lab/README.md)."""
+"""Tools that developers of Hakobi measure and test with, and users do not get (lab/README.md)."""

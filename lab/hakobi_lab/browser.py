@@ -107,7 +107,7 @@ class Browser:
             self.console()
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What the script returns; a promise is waited for."""
+        """Returns the script's result; waits for a promise."""
         return self._call("POST", f"{self._session}/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, condition: str, timeout_s: float = 15) -> Any:
@@ -144,7 +144,7 @@ class Browser:
         return self._call("POST", f"{self._session}/goog/cdp/execute", told)
 
     def console(self) -> list[str]:
-        """What the page has written to the console since the last time: errors of scripts are among it."""
+        """Lines that the page has written to the console since the last call, errors of scripts included."""
         told = self._call("POST", f"{self._session}/se/log", {"type": "browser"})
         return [entry["message"] for entry in told]
 

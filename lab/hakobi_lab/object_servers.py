@@ -271,7 +271,7 @@ def _start_ceph(work: Path, osd_bytes: int, running: list[subprocess.Popen[bytes
 
 @contextlib.contextmanager
 def ceph(work: Path, osd_bytes: int = 1 << 30) -> Iterator[dict[str, str]]:
-    """What a client's environment needs. Raises UnavailableError."""
+    """Yields the variables that a client's environment needs. Raises UnavailableError."""
     for program in ("ceph-mon", "ceph-osd", "ceph", "rados", "monmaptool"):
         if shutil.which(program) is None:
             raise UnavailableError(f"no Ceph: {program} is not here (Debian's ceph-mon, ceph-osd, ceph-common)")

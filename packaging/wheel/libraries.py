@@ -1,4 +1,4 @@
-"""What of Hakobi goes into a wheel, built for one machine and gathered in one folder, `lib` and `bin`:
+"""The parts of Hakobi in a wheel, built for one machine and gathered in one folder, `lib` and `bin`:
 
 libhakobi_mpiio.so, libhakobi_mpiio-<ABI>.so      the drop-in, and what it loads for an MPI library of that ABI
 libhakobi-openmpi.so, libhakobi-mpich.so          the library, one an ABI. They name no MPI library:

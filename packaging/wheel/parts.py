@@ -1,5 +1,5 @@
-"""What libhakobi is linked with, made for the wheel: static libraries of Debian's sources (sources.txt), and the
-headers of three MPI libraries. Nothing of it is looked for on the machine that the wheel goes to."""
+"""The libraries that libhakobi is linked with, made for the wheel: static libraries of Debian's sources (sources.txt),
+and the headers of three MPI libraries. Nothing of it is looked for on the machine that the wheel goes to."""
 
 from __future__ import annotations
 

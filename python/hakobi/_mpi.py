@@ -1,4 +1,4 @@
-"""Which MPI library this process uses, if it uses one. A process can hold only one.
+"""Finds the MPI library that this process uses, if it uses one. A process can hold only one.
 
 What says so, first hit wins:
  1. mpi4py, when its `MPI` is imported; 2. an MPI library that the process has loaded;

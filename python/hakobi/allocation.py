@@ -1,4 +1,4 @@
-"""What there is to start ranks on: the allocation of a batch system, or this machine."""
+"""Places to start ranks on: the allocation of a batch system, or this machine."""
 
 from __future__ import annotations
 

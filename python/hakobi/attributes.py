@@ -84,7 +84,7 @@ def yes_or_no(is_wanted: Any) -> int:
 
 
 def int_for_c(number: Any, bits: int = 32) -> int:
-    """What a whole number of C holds without a cut: the range is the library's to judge. Raises TypeError."""
+    """A number as a whole number of C, without a cut; the library judges its range. Raises TypeError."""
     limit = 1 << (bits - 1)
     return max(-limit, min(operator.index(number), limit - 1))
 

@@ -184,7 +184,8 @@ class _Group(click.Group):
 
 
 def _missing_program(command: str, arguments: list[str]) -> str:
-    """What is wrong with the program that a command needs; "" where it needs none, has it, or is given another one."""
+    """Says what is wrong with the program that a command needs; "" where it needs none, has it, or is given another
+    one."""
     from hakobi import programs
 
     name = PROGRAMS.get(command)

@@ -41,7 +41,7 @@ def add_models(facts: Conditions, models: Mapping[str, StorageModel]) -> None:
 
 
 def machine() -> Conditions:
-    """What `collect` says without an MPI library: needs none."""
+    """The conditions that `collect` finds without an MPI library."""
     import psutil
 
     from hakobi import __version__

@@ -60,8 +60,8 @@ class Lent:
 
 
 def lend(values: Any, stream: Any = None) -> Lent:
-    """What C is told of an array. `stream`: the caller's, which counts before the array's own. Raises InputError for
-    what is no array, and for one that its library does not show."""
+    """Describes an array for C. `stream`: the caller's, which counts before the array's own. Raises InputError for
+    objects that are no array, and for one that its library does not show."""
     handle = stream_handle(stream)
     if isinstance(values, np.ndarray):
         return Lent(values, _AUTOMATIC, handle, values)
@@ -96,7 +96,7 @@ def stream_handle(stream: Any) -> int | None:
 
 
 class _Described:
-    """What numpy takes an array's address from; the array keeps it alive."""
+    """The object from which numpy takes an array's address; the array keeps it alive."""
 
     def __init__(self, interface: dict[str, Any], keep: object) -> None:
         self.__array_interface__ = interface

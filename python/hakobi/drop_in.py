@@ -42,7 +42,7 @@ class NoDropInError(InputError):
 
 @dataclass(frozen=True)
 class Target:
-    """What a command starts, as far as can be seen."""
+    """The program that a command starts, as far as can be seen."""
 
     command: tuple[str, ...]
     launcher_at: int | None  #: index of the launcher's word; None: the program is started by itself
@@ -62,7 +62,7 @@ class Target:
 
     @property
     def soname(self) -> str | None:
-        """Of the MPI library that the program is linked with; None: not linked with one."""
+        """The soname of the MPI library that the program is linked with; None: not linked with one."""
         return self.libraries[0].soname if self.libraries else None
 
     @property
@@ -203,7 +203,7 @@ def pnetcdf_hints_text(before: str) -> str:
 
 
 def pnetcdf_bypass(hints: str) -> str:
-    """What there is to say of PNETCDF_HINTS that have PnetCDF pass MPI-IO by; "" where they do not.
+    """Warns of PNETCDF_HINTS that have PnetCDF pass MPI-IO by; "" where they do not.
 
     >>> pnetcdf_bypass("cb_nodes=2; nc_driver = gio").partition(":")[0]
     'PNETCDF_HINTS name the driver gio, by which PnetCDF writes past MPI-IO'

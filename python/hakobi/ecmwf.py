@@ -26,7 +26,7 @@ def library_folders() -> list[Path]:
 
 
 def environment() -> dict[str, str]:
-    """What a program that loads FDB needs in its environment, added to what the loader's path has already."""
+    """The variables that a program needs to load FDB, added to the loader's present path."""
     folders = library_folders()
     if not folders:
         return {}

@@ -1,4 +1,4 @@
-"""What Hakobi's Python side raises, by what the caller can do about it:
+"""The exceptions of Hakobi's Python side, by what the caller can do about them:
 
     HakobiError
     ├── InputError      an invalid value: change the call or the command line

@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 
 class _Shared:
-    """What numpy takes an array's memory from; the array keeps it alive."""
+    """The object from which numpy takes an array's memory; the array keeps it alive."""
 
     def __init__(self, handle: ctypes.c_void_p, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._library = load()
@@ -87,7 +87,7 @@ class HaloGrid:
         return ((self.ghosts, self.ghosts),) * len(self.extents) if isinstance(self.ghosts, int) else self.ghosts
 
     def shape(self) -> tuple[int, ...]:
-        """Of an array that holds this rank's own elements and its ghosts.
+        """The shape of an array that holds this rank's own elements and its ghosts.
 
         >>> HaloGrid((4, 6), ((0, 2), (1, 1)), (2, 1)).shape()
         (6, 8)
@@ -95,7 +95,7 @@ class HaloGrid:
         return tuple(low + n + high for n, (low, high) in zip(self.extents, self.widths(), strict=True))
 
     def own(self) -> tuple[slice, ...]:
-        """What indexes such an array to get the own elements.
+        """The index of the own elements in such an array.
 
         >>> HaloGrid((4, 6), ((0, 2), (1, 1)), (2, 1)).own()
         (slice(0, 4, None), slice(1, 7, None))
@@ -320,7 +320,7 @@ def _lent(fields: Sequence[AnyArray]) -> tuple[list[Lent], str]:
 
 
 def _refused(grid: HaloGrid, fields: Sequence[Array], components: str) -> str:
-    """What is wrong with this rank's arguments, as far as C cannot see it; "": nothing."""
+    """Says what is wrong with this rank's arguments, as far as C cannot see it; "": nothing."""
     num_dims = len(grid.extents)
     if not 1 <= num_dims <= MAX_HALO_DIMS:
         return f"{num_dims} dimensions, not 1 to {MAX_HALO_DIMS}"

@@ -1,5 +1,5 @@
-"""What parts of the package need beside click: the extras of pyproject.toml, installed by
-`pip install 'hakobi[plots]'`. A part imports its libraries where it uses them; a missing one ends in one line."""
+"""The libraries that parts of the package need beside click: the extras of pyproject.toml, installed by `pip install
+'hakobi[plots]'`. A part imports its libraries where it uses them; a missing one ends in one line."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ OF_COMMANDS = {
 
 
 def advice(module: str, command: str = "") -> str:
-    """What to install for a module that could not be imported: the extra of the command that needs it, where its words
-    are given and it has one, or the first that brings the module; "" where none does.
+    """Says what to install for a module that could not be imported: the extra of the command that needs it, where its
+    words are given and it has one, or the first that brings the module; "" where none does.
 
     >>> advice("scipy.special")
     "pip install 'hakobi[measure]' (benchmarks, compare and doctor)"

@@ -1,5 +1,5 @@
-"""What studies do with folders and files: check a folder before hours of runs, know what of a file lies in the page
-cache, compare contents by checksum."""
+"""Functions on folders and files for studies: check a folder before hours of runs, tell how much of a file lies in the
+page cache, compare contents by checksum."""
 
 from __future__ import annotations
 

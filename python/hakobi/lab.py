@@ -1,4 +1,4 @@
-"""What only the source repository has: the package hakobi_lab, in its folder `lab` (lab/README.md)."""
+"""The part that only the source repository has: the package hakobi_lab, in its folder `lab` (lab/README.md)."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ class Launcher:
 
 @functools.cache
 def launcher(flavour: str) -> Launcher:
-    """What starts an MPI library's programs: the words of $HAKOBI_MPIEXEC, or `mpiexec(flavour)`. Raises InputError."""
+    """The launcher of an MPI library's programs: the words of $HAKOBI_MPIEXEC, or `mpiexec(flavour)`. Raises
+    InputError."""
     chosen = os.environ.get("HAKOBI_MPIEXEC", "").strip()
     if not chosen:
         path = mpiexec(flavour)
@@ -215,7 +216,8 @@ def own_folder(flavour: str, folder: Path | None = None) -> tempfile.TemporaryDi
 
 
 def _with_parent(number: signal.Signals) -> list[str]:
-    """What starts a program so that it gets a signal when its parent ends (rule 3); nothing where that is not built."""
+    """The words that start a program so that it gets a signal when its parent ends (rule 3); none where that is not
+    built."""
     try:
         return [str(programs.find("hakobi-with-parent").path), str(int(number))]
     except InputError:

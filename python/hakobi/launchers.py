@@ -220,7 +220,7 @@ def of_batch_system(word: str) -> Kind | None:
 
 @functools.cache
 def version_text(launcher: Path) -> str:
-    """What a launcher prints with --version, or "" when it cannot be run."""
+    """The output of a launcher with --version, or "" when it cannot be run."""
     try:
         done = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -229,7 +229,8 @@ def version_text(launcher: Path) -> str:
 
 
 def kind_of(launcher: Path) -> Kind:
-    """What a launcher is. Starts nothing of it but `launcher --version`, and that only where its name does not tell."""
+    """The kind of a launcher. Starts nothing of it but `launcher --version`, and that only where its name does not
+    tell."""
     if kind := _BY_NAME.get(launcher.name):
         return kind
     if "/pals/" in str(launcher.resolve()):

@@ -36,7 +36,7 @@ def of_file(path: Path) -> str:
 
 
 def of_folder(path: Path) -> str:
-    """What a new file in a folder gets, and how many servers there are; "" as above."""
+    """The layout of a new file in a folder, and how many servers there are; "" as above."""
     text = _of(path, (_LUSTRE, _CEPH_FOLDER))
     servers = num_servers(path)
     return f"{text or '1 stripe of 1 MiB'}; {count_text(servers, 'server')}" if servers else text

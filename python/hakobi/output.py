@@ -569,7 +569,7 @@ def _axis_for_c(axis: Axis) -> AxisC:
 
 
 def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, lent: Lent) -> FieldC:
-    """What put lends to C. Raises InputError for what cannot be lent."""
+    """The field that put lends to C. Raises InputError for values that cannot be lent."""
     if block is None:
         raise InputError("it has no block: None is for fields on a mesh (on)")
     block_c, values = _block_of(block), lent.array

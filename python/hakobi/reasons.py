@@ -60,7 +60,7 @@ def _signal_in(stderr: str) -> int:
 
 
 def warnings_of(stderr: str) -> list[str]:
-    """What Hakobi's library or a program of its warned of, each once.
+    """Warnings of Hakobi's library or of one of its programs, each once.
 
     >>> warnings_of("hakobi: warning: bytes may be lost\\nhakobi: f: 2 aggregators\\n")
     ['bytes may be lost']

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Part:
-    """What the template needs of one part; `kind` picks how it is set."""
+    """One part for the template; `kind` picks how it is set."""
 
     kind: str
     text: str = ""

@@ -74,7 +74,7 @@ class Summary:
         )
 
     def inverse(self, numerator: float) -> Summary:
-        """Of `numerator` over the values, which are positive: a speed-up of times."""
+        """The summary of `numerator` over the values, which are positive: a speed-up of times."""
         low, high = (
             numerator / self.interval.high,
             math.inf if self.interval.low <= 0 else numerator / self.interval.low,

@@ -1,4 +1,4 @@
-"""What becomes of an error that nobody catches: hakobi.report_errors."""
+"""Reports errors that nobody catches: hakobi.report_errors."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SUFFIXES = {"c": ".c", "cpp": ".cpp", "fortran": ".f90", "python": ".py"}
 
 
 def mpi_flags() -> list[str]:
-    """What MPI's own C compiler adds, as hakobi.pc tells a plain one."""
+    """The flags that MPI's own C compiler adds, as hakobi.pc tells a plain one."""
     text = (BUILD / "packaging" / "hakobi.pc").read_text()
     words = " ".join(re.findall(r"^(?:Cflags|Libs):(.*)$", text, re.MULTILINE)).split()
     return [word for word in words if "${" not in word]

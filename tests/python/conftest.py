@@ -1,4 +1,4 @@
-"""What the tests share: stand-ins for programs and the launcher, each in a folder of its own."""
+"""Fixtures that the tests share: stand-ins for programs and the launcher, each in a folder of its own."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def waves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def mpi4py_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the wheel of mpi4py needs: it looks for MPICH as libmpi.so.12, and Debian's is called libmpich.so.12."""
+    """The variables that the wheel of mpi4py needs: it looks for MPICH as libmpi.so.12, and Debian's is called
+    libmpich.so.12."""
     pytest.importorskip("mpi4py")
     flavour = programs.flavour()
     if flavour != "mpich":
@@ -167,7 +168,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object_servers.S3Se
 
 @pytest.fixture(scope="module")
 def ceph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What a client of a real cluster of Ceph needs in its environment, where there can be one."""
+    """Yields the variables that a client of a real cluster of Ceph needs, where there can be one."""
     try:
         with object_servers.ceph(tmp_path_factory.mktemp("ceph")) as environment:
             yield environment

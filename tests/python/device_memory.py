@@ -37,7 +37,7 @@ class CudaArray:
 
 
 class _DLManagedTensor(ctypes.Structure):
-    """Of DLPack before version 1."""
+    """The struct of DLPack before version 1."""
 
     _fields_ = (("dl_tensor", _DLTensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
@@ -101,7 +101,7 @@ class DLPackArray:
 
 
 class Device:
-    """What a library of GPUs does itself, by CUDA's driver: here the one of tests/device, in LD_LIBRARY_PATH."""
+    """A GPU library's own calls, by CUDA's driver: here the one of tests/device, in LD_LIBRARY_PATH."""
 
     def __init__(self) -> None:
         self._driver = ctypes.CDLL("libcuda.so.1")
@@ -123,7 +123,7 @@ class Device:
         return made.value or 0
 
     def values(self, address: int, shape: tuple[int, ...], dtype: str = "<f8") -> np.ndarray[Any, Any]:
-        """Of an array there."""
+        """The values of an array there."""
         values = np.empty(shape, dtype)
         self.copy(values.ctypes.data, address, values.nbytes)
         return values

@@ -171,8 +171,8 @@ def _of_picture(path: Path, out: Path, shape: tuple[int, ...]) -> Array:
 
 
 def _numbers(pixels: Array, table: Array) -> Array:
-    """Which of the colours each pixel has; 1000 for cells without a value, 2000 for none of them. Colours may be one
-    off: both sides round for themselves."""
+    """The number of each pixel's colour; 1000 for cells without a value, 2000 for none of them. Colours may be one off:
+    both sides round for themselves."""
     steps = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
     steps = steps[np.argsort(np.abs(steps).sum(axis=1), kind="stable")]  # the colour itself first
     colours = np.concatenate([table, [GAP]])
@@ -187,7 +187,7 @@ def _numbers(pixels: Array, table: Array) -> Array:
 def compare(
     browser: Browser, client: Client, folder: Path, fields: dict[str, Array], out: Path, is_kept: bool = False
 ) -> list[str]:
-    """What is wrong, a line a finding. The page's pictures are kept in `out` on wish."""
+    """Returns what is wrong, a line a finding. The page's pictures are kept in `out` on wish."""
     browser.go("about:blank")
     browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")
     browser.wait("window.hakobi && hakobi.now.look && hakobi.plane.source")

@@ -1,4 +1,4 @@
-"""What the tests of `hakobi post` and `hakobi index` share: small results, and a server in this process."""
+"""Fixtures of the tests of `hakobi post` and `hakobi index`: small results, and a server in this process."""
 
 from __future__ import annotations
 

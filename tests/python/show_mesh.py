@@ -1,4 +1,4 @@
-"""What VTK's own reader finds in VTKHDF files: a line of JSON a file, or a step where a file has several.
+"""Prints what VTK's own reader finds in VTKHDF files: a line of JSON a file, or a step where a file has several.
 
 Run by a Python that has VTK, or by pvpython.
 

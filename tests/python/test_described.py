@@ -83,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def eta(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """What the writer put; NaN at the border, which nobody did."""
+    """The values that the writer put; NaN at the border, which nobody did."""
     y, x = np.mgrid[:NY, :NX]
     values = 1000.0 * step + NX * y + x
     values[[0, -1], :] = values[:, [0, -1]] = np.nan

@@ -1,4 +1,4 @@
-"""What hakobi.device_arrays makes of arrays that libraries of GPUs show. The addresses are invented."""
+"""hakobi.device_arrays with arrays that libraries of GPUs show. The addresses are invented."""
 
 from __future__ import annotations
 

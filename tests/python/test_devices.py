@@ -1,4 +1,4 @@
-"""What `hakobi doctor` says of devices."""
+"""`hakobi doctor` on devices."""
 
 from __future__ import annotations
 

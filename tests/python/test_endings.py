@@ -136,7 +136,7 @@ def test_accepted_steps_are_whole_completed_or_named(
 
 @pytest.mark.parametrize(("ending", "ranks"), [("terminate", 1), ("exit", 2)])
 def test_the_last_line_names_the_steps(tmp_path: Path, ending: str, ranks: int) -> None:
-    """Of rank 0, unless the launcher kills it at once, as MPICH's does when another rank gets a signal."""
+    """Rank 0 prints it, unless the launcher kills it at once, as MPICH's does when another rank gets a signal."""
     finished = run_to_its_end("cpp", [str(tmp_path / "run"), "pipelined", ending], {}, ranks)
     line = re.search(r"run: the program ends before steps? \d.*completes what is stored whole", finished.stderr)
     assert line, finished.stderr

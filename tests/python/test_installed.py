@@ -1,4 +1,4 @@
-"""What `cmake --install` leaves, and what a wheel holds: the library is found, or one sentence says why not."""
+"""The results of `cmake --install`, and a wheel's contents: the library is found, or one sentence says why not."""
 
 from __future__ import annotations
 

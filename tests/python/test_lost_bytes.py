@@ -1,4 +1,4 @@
-"""What `hakobi doctor --storage DIR --writers N` says of a folder that several processes write to."""
+"""`hakobi doctor --storage DIR --writers N` on a folder that several processes write to."""
 
 from __future__ import annotations
 

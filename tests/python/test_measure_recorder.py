@@ -1,5 +1,5 @@
-"""What the recorder keeps of programs' calls: as they went, so that the prediction and hakobi-replay can follow, and
-without changing what the programs do."""
+"""The recorder keeps programs' calls: as they went, so that the prediction and hakobi-replay can follow, and without
+changing what the programs do."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def events(recorded: Trace, rank: int, *calls: str) -> list[Event]:
 
 
 def num_failed_calls(recorded: Trace) -> int:
-    """Of a prediction and two replays, which must come to their ends."""
+    """The number in a prediction and two replays, which must come to their ends."""
     prediction.predict(recorded, Figures({0: 1e-6}), lambda *_: 1e-6)
     replay = programs.find("hakobi-replay")
     finished = launch.run(replay, [str(recorded.path), "--repetitions", "2"], 2, timeout_s=30)

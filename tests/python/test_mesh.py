@@ -309,7 +309,8 @@ def test_files_of_several_steps_are_listed_and_shown_by_their_steps(grown: Path,
 
 
 def test_every_file_is_as_vtkhdf_1_0_asks(written: Path) -> None:
-    """What VTK's file format asks of an UnstructuredGrid of version 1.0, for machines without a reader of VTK's."""
+    """The demands of VTK's file format on an UnstructuredGrid of version 1.0, for machines without a reader of
+    VTK's."""
     for path in sorted(written.glob("*.hdf")):
         with h5py.File(path) as file:
             grid = file["VTKHDF"]

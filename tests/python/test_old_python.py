@@ -20,7 +20,7 @@ def file_of(module: str) -> Path | None:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """What a file imports, in its functions too, but not for type checkers."""
+    """The modules that a file imports, in its functions too, but not for type checkers."""
     tree = ast.parse(path.read_text())
     checkers = [
         node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)

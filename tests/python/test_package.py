@@ -1,4 +1,4 @@
-"""What the package exports, and what it needs for what."""
+"""The package's exports, and the libraries that its parts need."""
 
 from __future__ import annotations
 

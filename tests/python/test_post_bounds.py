@@ -1,4 +1,4 @@
-"""What `hakobi post` does not let a file or a stranger do: take all memory, all time, all connections."""
+"""`hakobi post` does not let a file or a stranger take all memory, all time, all connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Call = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class _Odd:
-    """What is called in another process."""
+    """Methods that are called in another process."""
 
     def say(self, text: str) -> str:
         return text

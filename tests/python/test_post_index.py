@@ -222,7 +222,7 @@ def test_the_work_ends_with_the_command_and_is_gone_on_with(tmp_path: Path, numb
 
 
 def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a field that is read by call back, pieces that the journal tells of are not read again, torn records aside."""
+    """Pieces in the journal of a field that is read by a callback are not read again, torn records aside."""
     monkeypatch.setattr(indexing, "_SMALL_BYTES", 0)
     values = wave((300, 64, 64))
     path = write_step(tmp_path / "a.nc", {"eta": values}, chunks=(1, 10, 64, 64))

@@ -1,4 +1,4 @@
-"""What the page of `hakobi post` shows, and what it must not: in a real browser, through its controls."""
+"""The page of `hakobi post`: what it shows, and what it must not, in a real browser, through its controls."""
 
 from __future__ import annotations
 

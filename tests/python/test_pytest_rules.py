@@ -110,7 +110,7 @@ may not mount <here> & now
 
 
 def by_ctest(folder: Path) -> Path:
-    """Of tests that print OUTPUT among much else, end with 77, and pass: CTest's file."""
+    """CTest's file of tests that print OUTPUT among much else, end with 77, and pass."""
     (folder / "output").write_text("a line\n" * 1000 + OUTPUT + "a line\n" * 1000)
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(cases NONE)\nenable_testing()\n"

@@ -133,7 +133,7 @@ def test_one_installation_is_said_with_its_size_before_it_begins(tmp_path: Path,
 
 
 def closure(*names: str) -> set[str]:
-    """What these need, with themselves, as the environment of the tests has it: name, or name[extra,…]."""
+    """The packages that these need, with themselves, as the environment of the tests has it: name, or name[extra,…]."""
     found: set[str] = set()
     asked: set[tuple[str, str]] = set()
     wanted = [Requirement(name) for name in names]
@@ -166,7 +166,7 @@ def test_the_lock_is_whole() -> None:
 
 
 def build(tmp_path: Path, *targets: str) -> list[str]:
-    """What tools/build of a copy calls: cmake's and ninja's arguments."""
+    """The calls of tools/build of a copy: cmake's and ninja's arguments."""
     folder = tmp_path / "bin"
     if not folder.is_dir():
         (tmp_path / "tools").mkdir()

@@ -433,7 +433,7 @@ def test_steps_whose_mesh_is_gone_are_named_and_kept(home: Path, stage: Path) ->
 
 
 def marker_of_nothing(home: Path, stage: Path, has_folder: bool) -> None:
-    """What a run leaves that was killed between its marker and its first step, or behind its last one."""
+    """The state of a run that was killed between its marker and its first step, or behind its last one."""
     folder = stage / "run.0123456789abcdef.stage"
     if has_folder:
         folder.mkdir()

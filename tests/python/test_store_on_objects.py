@@ -26,7 +26,7 @@ if not (TESTS / "store_recover_test").is_file():
 
 @pytest.fixture(scope="module", params=["s3", "rados"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What a client's environment needs, and the root of its stores as STORES."""
+    """Yields the variables that a client's environment needs, and the root of its stores as STORES."""
     folder = tmp_path_factory.mktemp(request.param)
     try:
         if request.param == "s3":

@@ -188,7 +188,7 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
 
 
 def _expect_a_layout(bed: testbed.Testbed, name: str, ranks: int, *hints: str) -> dict[str, str]:
-    """What MPI_File_get_info says of a file that a C program makes, writes and reads back under the drop-in."""
+    """The hints of MPI_File_get_info for a file that a C program makes, writes and reads back under the drop-in."""
     program = Program(BUILD / "tests" / "layout_mpi_program", programs.flavour())
     words = [str(bed.on_nodes(bed.folder / name)), "create", *hints]
     command = bed.command_line(program, words, ranks, preloaded(program))

@@ -58,7 +58,7 @@ def test_the_drop_in_for_mpichs_abi_needs_no_library_by_its_name(checks: ModuleT
 
 
 def test_what_a_container_lacks_is_refused(checks: ModuleType, tmp_path: Path) -> None:
-    """Of the libraries that a wheel would hold: what they name, and the glibc that they ask for."""
+    """The libraries that a wheel would hold: those that they name, and the glibc that they ask for."""
     stage = tmp_path / "stage"
     (stage / "lib").mkdir(parents=True)
     (stage / "bin").mkdir()
@@ -115,7 +115,7 @@ def test_an_mpi_librarys_lock_has_a_checksum_for_each_machine(
 def test_the_compiler_is_found_from_its_folder_and_tells_its_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What ccache hashes of the compiler: the same in each checkout, another one for another zig."""
+    """The part of the compiler that ccache hashes: the same in each checkout, another one for another zig."""
     monkeypatch.syspath_prepend(str(WHEEL))
     toolchain = importlib.import_module("toolchain")
     texts = []

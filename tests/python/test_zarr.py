@@ -134,7 +134,7 @@ def test_a_run_resumes_after_its_last_step_and_keeps_the_arrays(tmp_path: Path) 
 
 
 def test_a_step_of_which_only_shards_are_there_is_none(tmp_path: Path) -> None:
-    """What a run leaves that is killed between the shards' renames and the group's."""
+    """The state of a run that is killed between the shards' renames and the group's."""
     write(tmp_path / "run")
     for name in ("eta", "late"):
         shutil.copy(tmp_path / f"run.zarr/{name}/c.1.0.0", tmp_path / f"run.zarr/{name}/c.2.0.0")

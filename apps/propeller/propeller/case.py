@@ -23,7 +23,7 @@ def folder() -> Path:
 
 
 def missing() -> str:
-    """What to install before anything can be prepared; "" when all is there."""
+    """Says what to install before anything can be prepared; "" when all is there."""
     if shutil.which("code_saturne") and PREPROCESSOR.is_file():
         return ""
     return f"the solver is not installed: apt-get install --no-install-recommends {' '.join(PACKAGES)}"

@@ -81,12 +81,12 @@ class Cluster:
                 end_namespaces(process, self.pid)
 
     def command_line(self, command: Sequence[str]) -> list[str]:
-        """What runs a command on the head, in the current folder."""
+        """The words that run a command on the head, in the current folder."""
         return enter(self.pid, command)
 
 
 def enter(pid: int, command: Sequence[str]) -> list[str]:
-    """What runs a command on the head of the cluster whose first process is `pid`, in the current folder."""
+    """The words that run a command on the head of the cluster whose first process is `pid`, in the current folder."""
     namespaces = ["nsenter", "--target", str(pid), "--net", "--uts", "--ipc", "--mount", "--pid", "--"]
     shell = 'cd "$0" && SLURM_CONF=/srv/slurm.conf exec "$@"'
     return [*namespaces, "sh", "-c", shell, str(Path.cwd()), *command]

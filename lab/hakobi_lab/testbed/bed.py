@@ -168,8 +168,8 @@ class Testbed:
     def command_line(
         self, program: Program, arguments: Sequence[str], ranks: int, variables: Mapping[str, str]
     ) -> list[str]:
-        """What starts `program` on `ranks` ranks, dealt out to the nodes one by one; messages between nodes go by TCP.
-        Raises InputError."""
+        """The words that start `program` on `ranks` ranks, dealt out to the nodes one by one; messages between nodes go
+        by TCP. Raises InputError."""
         if program.flavour != "openmpi":
             raise InputError(
                 f"a testbed's nodes are reached by Open MPI; {program.name} is linked with {program.flavour}"
@@ -197,7 +197,7 @@ class Testbed:
         return [*self._enter(), *words, str(program.path), *arguments]
 
     def on_node(self, number: int, *command: str) -> list[str]:
-        """What runs a command on one node."""
+        """The words that run a command on one node."""
         agent = [_system_python(), "-I", str(Path(__file__).with_name("agent.py")), f"node{number}"]
         return [*self._enter(), *agent, shlex.join(command)]
 
@@ -228,7 +228,7 @@ class Testbed:
 
 
 def failure(text: str) -> RunError:
-    """What a testbed that did not come up has said: UnavailableError where none would here.
+    """The error of a testbed that did not come up: UnavailableError where none would here.
 
     >>> type(failure("node 0 did not come up: userspace - ptrace set fp regs failed, errno = 14")).__name__
     'UnavailableError'

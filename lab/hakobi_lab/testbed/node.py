@@ -1,4 +1,4 @@
-"""What a node runs in place of init: `node.py SETTINGS`, a JSON file of inside.py. With the standard library alone.
+"""Runs in place of a node's init: `node.py SETTINGS`, a JSON file of inside.py. Needs the standard library alone.
 
 1. Memory file systems over what is written, the network, the kernel's modules, the server's files.
 2. TOLD/nodeN.json says what was mounted, or why not.

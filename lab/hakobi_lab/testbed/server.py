@@ -1,4 +1,4 @@
-"""What the testbed must know of a kind of server; each kind is one file and one line of `servers.py`."""
+"""The testbed's view of a kind of server; each kind is one file and one line of `servers.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def node_address(number: int) -> str:
 
 @dataclass(frozen=True)
 class Room:
-    """What a server has to keep files in. `osds`: processes that share them, of a server that has such."""
+    """The room in which a server keeps files. `osds`: processes that share them, for a server that has such."""
 
     size_bytes: int
     osds: int
@@ -48,7 +48,7 @@ class Server:
         raise NotImplementedError
 
     def mount_command(self, options: str, node: int) -> list[str]:
-        """What mounts it on a node."""
+        """The words that mount it on a node."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What a user wants of a testbed, in words: "nfs", "smb,1gbit", "nfs,nodes=4,options=vers=3:nolock:noac"; pure."""
+"""A user's wish for a testbed, in words: "nfs", "smb,1gbit", "nfs,nodes=4,options=vers=3:nolock:noac"; pure."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def _shape_text(this: FieldContents) -> str:
 
 
 def _drop_empty_columns(view: Table) -> None:
-    """What no field has takes no room."""
+    """Drops the columns in which no field has a value."""
     kept = [i for i in range(len(view.columns)) if i < 1 or any(row[i] for row in view.rows)]
     view.columns = [view.columns[i] for i in kept]
     view.rows = [[row[i] for i in kept] for row in view.rows]

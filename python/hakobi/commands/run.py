@@ -88,7 +88,7 @@ def _variables(
     off: bool,
     is_printed: bool,
 ) -> dict[str, str]:
-    """What to set: nothing of the drop-in where it cannot be used, which a line says, or an error where the
+    """The variables to set: none of the drop-in's where it cannot be used, which a line says, or an error where the
     settings are all that was asked for."""
     from hakobi import drop_in, hints_file
     from hakobi.errors import InputError

@@ -1,2 +1,2 @@
-"""What the measuring commands are made of: transports and their controls, a program's recorded trace, predictions from
+"""The parts of the measuring commands: transports and their controls, a program's recorded trace, predictions from
 figures, this machine's traps, and the comparison of two files of records."""

@@ -147,7 +147,7 @@ def cache_note(facts: conditions.Conditions, storage: str, file_bytes: int, *, i
 
 
 def crowd_note(flavour: str, ranks: int, cores: int) -> str:
-    """What more ranks than cores do to the figures of a library; "" where they do nothing."""
+    """Says how more ranks than cores change the figures of a library; "" where they do not."""
     if flavour != "mpich" or ranks <= cores:
         return ""
     return (

@@ -50,7 +50,7 @@ class Case:
 
 @dataclass
 class Result:
-    """What came of a case."""
+    """The result of a case."""
 
     case: Case
     samples: list[Sample] = field(default_factory=list)

@@ -92,7 +92,7 @@ class Outcome:
     circumstances: list[str] = field(default_factory=list)
 
     def unjudged(self) -> list[str]:
-        """What both files have and was not judged, with the reason."""
+        """The records that both files have and that were not judged, with the reason."""
         reasons = (
             (self.too_few, f"had fewer than {MINIMUM} samples on a side"),
             (self.without_ratio, "had a median of 0 on a side"),
@@ -104,7 +104,7 @@ class Outcome:
 
 
 def label_of(key: Key) -> str:
-    """What was measured, for people."""
+    """The measurement in words, for people."""
     texts = {name: str(value) for name, value in key if value != ""}
     if "bytes" in texts:
         texts["bytes"] += " B"
@@ -137,7 +137,7 @@ def samples_of(records: Sequence[Record], where: str = "") -> tuple[dict[Key, li
 
 
 def _key_value(value: Any, name: str, place: str) -> Any:
-    """What stands for a record's value in a key: lists of arguments as JSON text."""
+    """A record's value as it stands in a key: lists of arguments as JSON text."""
     if name == "arguments":
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list | dict):

@@ -1,4 +1,4 @@
-"""Which GPUs this machine has, as Hakobi's library finds them, and whether the MPI library takes their memory.
+"""Finds the GPUs of this machine, by Hakobi's library, and whether the MPI library takes their memory.
 
 The library is asked in a process of its own, which loads a driver first: without one it loads nothing else, and a
 driver that fails ends that process alone."""
@@ -43,7 +43,7 @@ if devices:  # MPI is asked last: it may end the process
 
 @dataclass(frozen=True)
 class Answer:
-    """What a build of the library says; `failure`: why it says nothing."""
+    """The answer of a build of the library; `failure`: why there is none."""
 
     devices: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Answer:
 
 
 def ask(flavour: str) -> Answer | None:
-    """What the library that is built with this MPI says; None: this machine has no driver."""
+    """Asks the library that is built with this MPI; None: this machine has no driver."""
     environment = {**os.environ, "HAKOBI_MPI": flavour}
     try:
         done = subprocess.run(

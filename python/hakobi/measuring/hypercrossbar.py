@@ -22,7 +22,7 @@ FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
 
 
 def payload_mb_s(rate_mbit: float) -> float:
-    """What a link of that rate carries one way.
+    """The payload that a link of that rate carries one way.
 
     >>> round(payload_mb_s(200), 2)
     23.91

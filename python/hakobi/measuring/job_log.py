@@ -21,8 +21,8 @@ _SETTINGS = ("HAKOBI_", "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "ROMIO_", "UCX_")
 
 
 def key_of(study: str, program: Program, facts: Conditions, *same: object) -> str:
-    """What runs must share to stand in one figure (rule 6 of hakobi.measuring.session): the study, its program, the
-    build, the machine, settings in the environment, and `same`, the plan but for its extent."""
+    """The key that runs must share to stand in one figure (rule 6 of hakobi.measuring.session): the study, its program,
+    the build, the machine, settings in the environment, and `same`, the plan but for its extent."""
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith(_SETTINGS))
     parts = [files.sha256([program.path]) if program.path.is_file() else str(program.path), settings, same]
     parts += [facts[name] for name in ("commit", "hakobi", "machine", "mpi")]

@@ -28,7 +28,7 @@ RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID
 
 @dataclass(frozen=True)
 class Kept:
-    """What was found: bytes that are not as some writer put them, and pieces that have any."""
+    """The findings: bytes that differ from what any writer put there, and pieces that have any."""
 
     writers: int
     pieces: int

@@ -1,6 +1,6 @@
-"""What of this machine and its MPI falsifies or explains figures: each `Fact` says what is, why it matters, and what to
-do about it. Everything is read from the system below `root` (tests give another one) or asked of a tool; what the
-system does not say is said to be unknown."""
+"""Facts of this machine and its MPI that falsify or explain figures: each `Fact` says what is, why it matters, and what
+to do about it. Everything is read from the system below `root` (tests give another one) or asked of a tool; a fact that
+the system does not tell is said to be unknown."""
 
 from __future__ import annotations
 

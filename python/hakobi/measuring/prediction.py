@@ -90,7 +90,7 @@ class _Gathering:
 
 
 class _World:
-    """What the ranks' walks share."""
+    """The state that the ranks' walks share."""
 
     def __init__(self, message: Figures, collective: Callable[[str, int, int], float], eager_bytes: int) -> None:
         self.message = message
@@ -184,7 +184,7 @@ class _Walk:
         return True
 
     def progress(self) -> bool:
-        """What MPI does for this rank while it waits in another call: messages of posted receives are taken."""
+        """Does what MPI does for this rank while it waits in another call: takes messages of posted receives."""
         receives = [request for request, made in self.pending.items() if isinstance(made, Event)]
         return sum(self._try(request) for request in receives) > 0
 

@@ -1,4 +1,4 @@
-"""What `hakobi doctor` measures, each within a few seconds: memory, storage, messages between two ranks."""
+"""The measurements of `hakobi doctor`, each within a few seconds: memory, storage, messages between two ranks."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def library(flavour: str | None = None) -> Path:
 def record_environment(
     file: Path | str, flavour: str | None = None, environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """What to set so that an MPI program writes its trace to `file` at MPI_Finalize; an LD_PRELOAD that `environment`
-    (this process's by default) has already stays, after the recorder.
+    """The variables with which an MPI program writes its trace to `file` at MPI_Finalize; an LD_PRELOAD that
+    `environment` (this process's by default) has already stays, after the recorder.
 
     Raises StorageError when `file`'s folder is missing or not writable, InputError when the recorder is not built.
     """

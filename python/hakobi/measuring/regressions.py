@@ -229,7 +229,7 @@ def samples_of(row: Row) -> list[Record]:
 
 
 def _median_s(rounds: Mapping[int, Sequence[Record]], key: str = "time_s") -> float:
-    """Of the rounds' medians: samples of one job are alike in what a job does to them."""
+    """The median of the rounds' medians: samples of one job are alike in what a job does to them."""
     return float(np.median([np.median([line[key] for line in lines]) for lines in rounds.values()]))
 
 

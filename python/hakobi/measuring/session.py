@@ -51,7 +51,7 @@ class Job(Generic[CaseT]):
 
 @dataclass
 class Gap:
-    """What a case has no figure of, and why."""
+    """A figure that a case lacks, and why."""
 
     rounds: list[int]
     reason: str
@@ -92,7 +92,7 @@ class End:
         return self
 
     def warnings(self) -> list[str]:
-        """What a reader must know before the figures, a sentence each."""
+        """Warnings that a reader must know before the figures, a sentence each."""
         progress_text = f"{self.num_done} of {self.num_jobs} runs"
         result = list(self.load)
         if self.failure is not None:
@@ -102,7 +102,7 @@ class End:
         return result + self.gap_notes() + self.repeated + self.told
 
     def gap_notes(self) -> list[str]:
-        """What a table lacks, for below it."""
+        """Notes on what a table lacks, for below it."""
         return [gap_text(name, gap) for name, gap in self.gaps.items()]
 
     def exit_status(self) -> int:
@@ -177,7 +177,7 @@ class Session(Generic[CaseT]):
 
     @property
     def share_s(self) -> float:
-        """Of the time left, what the running job may take so that those after it have as much."""
+        """The share of the time left that the running job may take so that those after it have as much."""
         return self._left_s() / self._num_left
 
     def run(

@@ -48,8 +48,8 @@ class StorageModel:
 
     @property
     def limit_gb_s(self) -> float:
-        """What all servers together do when none of them ever waits, as far as nodes and network let them; without
-        what a slow or stalled server takes.
+        """The rate of all servers together when none of them ever waits, as far as nodes and network let them; without
+        the time of a slow or stalled server.
 
         >>> parse("servers=16,bandwidth=50,nodes=8,client=80").limit_gb_s
         0.64
@@ -104,8 +104,9 @@ class StorageModel:
         return f"{text}: {self.limit_gb_s:g} GB/s at best"
 
     def environment(self, program: Program, folder: Path, state: Path | None = None) -> dict[str, str]:
-        """What a job of `program` needs so that files below `folder` are modelled; what its ranks share of the model
-        lies in the folder `state` (default: the model's own choice). Raises InputError without the model's library."""
+        """The variables with which a job of `program` has files below `folder` modelled; the model's state that its
+        ranks share lies in the folder `state` (default: the model's own choice). Raises InputError without the model's
+        library."""
         result = {
             "LD_PRELOAD": str(library_beside(program)),
             "HAKOBI_STORAGE_MODEL": self.value(),

@@ -237,8 +237,8 @@ def _event(values: list[Any], groups: list[tuple[int, ...]], copies: list[int]) 
 
 
 def _nonsense(event: Event, before: list[Event], num_ranks: int) -> str:
-    """What no recorder would have written behind a rank's events `before`, or hakobi-replay could not follow; "" where
-    all is well."""
+    """Says what no recorder would have written behind a rank's events `before`, or hakobi-replay could not follow; ""
+    where all is well."""
     for size in (event.bytes, event.receive_bytes):
         if not 0 <= size < TOO_LARGE:
             return f"a {event.call} of {size} bytes (2^31 - 1 or more are not replayed)"

@@ -1,4 +1,4 @@
-"""What moves the bytes between ranks of a node, and each MPI library's own controls over it.
+"""The transports that move bytes between ranks of a node, and each MPI library's own controls over it.
 
 A `Transport` is a row of `hakobi study mpi-cache`: a name that means the same for every library, the environment that
 selects it there, and the words that say so. What a library has no control for is a row with `missing` set, and is
@@ -55,7 +55,7 @@ def _cached(command: tuple[str, ...]) -> str:
 
 
 def ask(command: Sequence[str]) -> str:
-    """What a tool prints, asked once a process."""
+    """The output of a tool, which is asked once a process."""
     return _cached(tuple(command))
 
 
@@ -168,7 +168,7 @@ TALKING = {
 
 
 def used(flavour: str, log: str) -> str:
-    """What a library's log says that it chose, where it could choose; "" when it says nothing.
+    """The transport that a library chose, by its log, where it could choose; "" when the log says nothing.
 
     >>> used("openmpi", "[vm:1] selected ob1 best priority 20"), used("mpich", "ep_cfg[1]: tag(sysv/memory)")
     ('pml ob1', 'sysv')
@@ -199,7 +199,8 @@ def with_choice(text: str, used: str) -> str:
 
 
 def used_by_ucx(log: str) -> str:
-    """What UCX's log (UCX_LOG_LEVEL=info) says that it uses between two ranks: "sysv, cma"; "" when it says nothing.
+    """The transports that UCX uses between two ranks, by its log (UCX_LOG_LEVEL=info): "sysv, cma"; "" when the log
+    says nothing.
 
     >>> used_by_ucx("ep_cfg[0]: tag(self/memory0 cma/memory)\\nep_cfg[1]: tag(sysv/memory cma/memory)")
     'sysv, cma'

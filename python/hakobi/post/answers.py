@@ -1,4 +1,4 @@
-"""What the server says in JSON: a step's fields, exact values at points and along lines, a point over the steps."""
+"""The server's answers in JSON: a step's fields, exact values at points and along lines, a point over the steps."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _describe_axis(axis: Axis) -> dict[str, Any]:
 
 
 def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, Any]:
-    """Of one field at one time: from the overview, else of a sample (all of a small field)."""
+    """The statistics of one field at one time: from the overview, else of a sample (all of a small field)."""
     if opened.overview is not None and field.name in opened.overview.fields:
         return opened.overview.fields[field.name].statistics[time]
     if field.num_bytes <= _WHOLE_BYTES:

@@ -1,4 +1,4 @@
-"""What was made for viewers, kept in memory: bounded in bytes, each made once however many ask for it."""
+"""Keeps answers made for viewers in memory: bounded in bytes, each made once however many ask for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies below a path: series of steps, each a file or a time in a file.
+"""The results below a path: series of steps, each a file or a time in a file.
 
 `run_000000.nc`, `run_000001.nc`, … are one series; a file without a number is a series of its own. Numbers are kept as
 integers, so that a series of a million steps costs 8 bytes a step. Links are not followed, hidden files not looked at.
@@ -138,7 +138,8 @@ class Catalogue:
             raise InputError(f"{path}: {f'{text} ({staged})' if staged else text}", code="not_found")
 
     def _begin_with_objects(self, path: ObjectPath) -> None:
-        """What has something below it is a folder. Raises InputError where the bucket is not there or not readable."""
+        """Begins with objects: a path with anything below it is a folder. Raises InputError where the bucket is not
+        there or not readable."""
         try:
             is_store = path.key and zarr_store.is_store(path)
             is_folder = not is_store and (not path.key or any(True for _ in entries_of(path)))
@@ -151,7 +152,8 @@ class Catalogue:
         self.root, self._only = (path, None) if is_folder else (path.parent, path.name)
 
     def _take_the_series_beside(self, path: Location) -> None:
-        """Of a folder without results that has a series' prefix for its name, as one of logs beside `run_000000.nc`."""
+        """Takes the series beside a folder without results whose name is the series' prefix, such as one of logs beside
+        `run_000000.nc`."""
         root = self.root
         if isinstance(path, Path):
             self.root, self._only = path.parent.resolve(), path.name

@@ -115,7 +115,7 @@ class _Header:
 
 
 def survey(file: OpenFile) -> Found:
-    """What is in the file. Raises FormatError."""
+    """Finds what is in the file. Raises FormatError."""
     return _Survey(file).take()
 
 
@@ -139,7 +139,7 @@ class _Survey:
         return self._head.dimensions[dimension][1] or self._head.num_records
 
     def _one_bytes(self, variable: _Variable) -> int:
-        """Of one record, or of a variable without records."""
+        """The bytes of one record, or of a variable without records."""
         inner = variable.dimensions[1:] if self._is_record(variable) else variable.dimensions
         return variable.dtype.itemsize * math.prod(self._head.dimensions[d][1] for d in inner)
 
@@ -213,7 +213,7 @@ class _Survey:
         )
 
     def _values(self, variable: _Variable) -> list[float]:
-        """Of a variable in one dimension."""
+        """The values of a variable in one dimension."""
         size = self._size(variable.dimensions[0])
         stride = self._record_bytes if self._is_record(variable) else variable.dtype.itemsize
         if variable.dtype.kind not in "fiu" or size > MOST_COORDINATES or size * stride > _MOST_HEADER_BYTES:

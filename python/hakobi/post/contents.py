@@ -1,4 +1,4 @@
-"""What is in a series: `hakobi ls`.
+"""The contents of a series: `hakobi ls`.
 
  1. Each step's file is looked at (hakobi.post.glance): its times, and the names in it.
  2. Of each layout that this shows one file is surveyed: its fields. Files of one layout have the same names, and the
@@ -53,7 +53,7 @@ class FieldContents:
 
 @dataclass
 class Contents:
-    """What a series holds."""
+    """The contents of a series."""
 
     name: str
     kind: str = ""  # hdf5 (NetCDF-4, too), classic, vtkhdf or store
@@ -146,7 +146,7 @@ def _survey(found: Contents, series: Series, steps: Steps, number: int) -> list[
 
 
 def _describe(found: Contents, step: Step) -> None:
-    """What is said once: kind, units of time, source, mesh."""
+    """Notes what is said once: kind, units of time, source, mesh."""
     found.kind, found.source = step.found.kind, step.found.source
     found.time_units = step.time_units
     if step.mesh is not None:

@@ -18,7 +18,7 @@ Extremes = tuple[float, float]
 
 
 def known_extremes(opened: OpenStep, this: Field) -> Extremes | None:
-    """What the overview says of all times of the field, without reading values."""
+    """The extremes over all times of the field by the overview, without reading values."""
     if opened.overview is None or this.name not in opened.overview.fields:
         return None
     told = opened.overview.fields[this.name].statistics
@@ -26,8 +26,8 @@ def known_extremes(opened: OpenStep, this: Field) -> Extremes | None:
 
 
 def read_extremes(step: Step, this: Field) -> Extremes | None:
-    """Of all times, by reading all values, a slab at a time; None where none is a finite number. Raises HakobiError,
-    OSError."""
+    """The extremes over all times, by reading all values, a slab at a time; None where none is a finite number. Raises
+    HakobiError, OSError."""
     pairs = []
     for time in range(max(1, this.num_times)):
         for values in _slabs(step, this, time):

@@ -1,4 +1,4 @@
-"""What a step's file says at a glance: its times and the names in it, in a fraction of a millisecond.
+"""Looks at a step's file: its times and the names in it, in a fraction of a millisecond.
 
 So a series of a thousand steps is looked through, file by file, where a whole survey (hakobi.post.opening) of one file
 for each layout says the rest.

@@ -90,7 +90,7 @@ def _close_given_up() -> None:
 
 
 def survey(opened: OpenFile, mesh_in: Callable[[Any], Found | None]) -> Found:
-    """What is in the file: a mesh, where `mesh_in` finds one in it, or fields. Raises FormatError."""
+    """Finds what is in the file: a mesh, where `mesh_in` finds one in it, or fields. Raises FormatError."""
     with LOCK:
         _close_given_up()
         file = open_hdf5(opened)
@@ -149,7 +149,7 @@ def _chunks_of(dataset: Any, place: tuple[int, ...], box: Box) -> Iterator[tuple
 
 
 class _Survey:
-    """What is in a file: fields, their axes, times. Called with LOCK held."""
+    """Collects the contents of a file: fields, their axes, times. Called with LOCK held."""
 
     def __init__(self, file: Any, name: str) -> None:
         self._file, self._name = file, name

@@ -39,7 +39,7 @@ _SMALL_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one step."""
+    """The outcome of one step."""
 
     path: Path
     state: str  # made, kept, failed

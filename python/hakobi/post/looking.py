@@ -1,4 +1,4 @@
-"""What a process of the server does: opens steps, reads of them, answers. Its memory and time are bounded (pool.py)."""
+"""The work of a server's process: it opens steps, reads of them, answers. Its memory and time are bounded (pool.py)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Looker:
         return answers.describe_step(self._open(place))
 
     def start(self, place: Place) -> dict[str, Any]:
-        """What the page asks for first."""
+        """The answer to the page's first question."""
         opened = self._open(place)
         first = default_field(opened.step)
         told: dict[str, Any] = {"step": answers.describe_step(opened)}

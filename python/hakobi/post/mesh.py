@@ -129,7 +129,7 @@ class Mesh:
         self._files, self._arrays, self.fields, self._parts, self._bases = files, arrays, fields, parts, bases
 
     def identities(self) -> tuple[Identity, ...]:
-        """Of the other files that arrays lie in."""
+        """The identities of the other files that arrays lie in."""
         return tuple(file.identity for file in self._files[1:])
 
     def __del__(self) -> None:

@@ -55,7 +55,7 @@ def _store(address: str) -> Any:
 
 @contextlib.contextmanager
 def _told(path: ObjectPath) -> Iterator[None]:
-    """What obstore raises as OSError with one line, and an object that was replaced as FormatError."""
+    """Turns obstore's exceptions into an OSError of one line, and a replaced object into a FormatError."""
     from obstore import exceptions
 
     try:

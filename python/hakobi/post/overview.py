@@ -50,7 +50,8 @@ def path_of(step: Location) -> Location:
 
 
 def fingerprint(file: OpenFile) -> str:
-    """What tells a file's content without reading all of it: its size and 66 pieces of 4 KiB. A copy has the same."""
+    """Identifies a file's content without reading all of it, by its size and 66 pieces of 4 KiB. A copy has the
+    same."""
     size = file.identity.num_bytes
     digest = hashlib.blake2s(str(size).encode(), digest_size=16)
     samples = [bytearray(min(size, _SAMPLE_BYTES)) for _ in range(_SAMPLES)]
@@ -71,8 +72,8 @@ class Shard:
 
 @dataclass(frozen=True)
 class FieldOverview:
-    """What the overview knows of a field: for each time the shards of its levels, and statistics (min, max, mean, std,
-    num_nan, percentiles, histogram)."""
+    """A field in the overview: for each time the shards of its levels, and statistics (min, max, mean, std, num_nan,
+    percentiles, histogram)."""
 
     offset: float
     scale: float

@@ -119,7 +119,7 @@ class OpenFile(Protocol):
         """Each memory from its offset. Raises OSError, and FormatError where the file ends before."""
 
     def for_hdf5(self) -> Any:
-        """What h5py opens."""
+        """The argument with which h5py opens it."""
 
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
         """HDF5 reads these (offset, length) next: of an object, all are asked for at once. Raises as `fill`."""
@@ -135,7 +135,7 @@ class OpenFile(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """What is directly in a folder."""
+    """An entry directly in a folder."""
 
     name: str
     is_file: bool

@@ -160,8 +160,8 @@ class Pool:
             self._changed.notify_all()
 
     async def call(self, key: Any, part: str, name: str, *arguments: Any, limit_s: float | None = None) -> Any:
-        """What the method returns. `key` is what it opens and `part` what it reads of it, for which it is refused after
-        a failure. Raises RefusedError, and what the method raises."""
+        """Returns the method's result. `key` is what it opens and `part` what it reads of it, for which it is refused
+        after a failure. Raises RefusedError, and what the method raises."""
         limit_s = self._bounds.limit_s if limit_s is None else limit_s
         until, text = self._refused.get((key, part), (0.0, ""))
         if time.monotonic() < until:

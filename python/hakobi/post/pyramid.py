@@ -1,4 +1,4 @@
-"""What levels and bricks a field's overview has: pure arithmetic.
+"""The levels and bricks of a field's overview: pure arithmetic.
 
 Level k holds means over 2^k cells a direction, levels 1 to 4; level 0 is the field itself, which stays in its file.
 A level is cut into bricks, 32^3 values in 3-D and 256^2 in 2-D; bricks at the far edges are filled up with NaN. They

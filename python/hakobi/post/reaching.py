@@ -87,8 +87,8 @@ def _no_file(path: Path, folder: Path | ObjectPath) -> str:
 
 
 def seen(path: Location) -> Identity | None:
-    """What is there now; of an object what was there in the last two seconds. None where nothing is, or it cannot be
-    told."""
+    """The identity of what is there now; for an object, of what was there in the last two seconds. None where nothing
+    is, or it cannot be told."""
     try:
         if isinstance(path, Path):
             return Identity.of(path, path.stat(follow_symlinks=False))

@@ -17,7 +17,7 @@ _BINS = 64
 
 
 def percentiles(values: Array, points: tuple[float, ...]) -> list[float]:
-    """Of finite values. Differences that no float64 holds are no harm."""
+    """The percentiles of finite values. Differences that no float64 holds are no harm."""
     values = values.astype(np.float64)
     size = 2.0**-2 if float(np.abs(values).max()) > _MOST / 4 else 1.0
     return [float(v) for v in np.percentile(values * size, points) / size]
@@ -26,8 +26,8 @@ def percentiles(values: Array, points: tuple[float, ...]) -> list[float]:
 def statistics_of(
     num_values: int, low: Array, high: Array, total: float, num_nan: int, sample: Array
 ) -> dict[str, Any]:
-    """What is told of a field: extremes, mean and the count of NaN are of every value, the rest of a sample. What JSON
-    has no word for (an infinite mean) is left out."""
+    """The statistics of a field: extremes, mean and the count of NaN are of every value, the rest of a sample. A number
+    that JSON has no word for (an infinite mean) is left out."""
     result: dict[str, Any] = {"num_values": num_values, "num_nan": num_nan}
     if num_nan < num_values and low.size:
         result |= {"min": float(np.nanmin(low)), "max": float(np.nanmax(high)), "mean": total / (num_values - num_nan)}

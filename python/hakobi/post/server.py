@@ -59,7 +59,7 @@ _log = logging.getLogger("hakobi.post")
 
 
 class Server:
-    """What all viewers share. `app` is the ASGI application, without the guard."""
+    """The state that all viewers share. `app` is the ASGI application, without the guard."""
 
     def __init__(
         self, catalogue: Catalogue, cache_bytes: int = 128 << 20, poll_s: float = 0.5, bounds: Bounds | None = None
@@ -236,7 +236,8 @@ class Server:
         return _with_encoding(request, html.replace("{{start}}", text).encode(), "text/html", "no-store")
 
     async def _start_of_page(self) -> dict[str, Any]:
-        """What the page would ask for first: a round trip less on a long line. What takes long, it asks for itself."""
+        """The answers that the page would ask for first: a round trip less on a long line. It asks for slow ones
+        itself."""
         told = await self._list()
         told["series"] = told["series"][:1000]
         told["maps"] = json.loads(self._static["maps.json"][0])

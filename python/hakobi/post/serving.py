@@ -45,12 +45,12 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What is opened in a browser, on this machine or at the near end of the tunnel."""
+        """The address for a browser, on this machine or at the near end of the tunnel."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     @property
     def tunnel(self) -> str:
-        """What a person types on their own machine."""
+        """The command for a person's own machine."""
         return f"ssh -N -L {self.port}:{self.host}:{self.port} {getpass.getuser()}@{socket.getfqdn()}"
 
 

@@ -84,7 +84,7 @@ class Field:
 
     @property
     def num_bytes(self) -> int:
-        """Of one time, in the file."""
+        """The bytes of one time, in the file."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property
@@ -109,7 +109,8 @@ class Reader(Protocol):
 
 @dataclass
 class Found:
-    """What a kind of file says of a file. `left_out` has a reason for each data set that is no field."""
+    """The contents of a file, as its kind describes them. `left_out` has a reason for each data set that is no
+    field."""
 
     fields: dict[str, Field] = field(default_factory=dict)
     times: tuple[float, ...] = ()
@@ -138,7 +139,7 @@ class Step:
 
     @property
     def num_bytes(self) -> int:
-        """Of the file, and of those that it names."""
+        """The bytes of the file, and of those that it names."""
         return sum(identity.num_bytes for identity in self.identities)
 
     def close(self) -> None:
@@ -253,7 +254,7 @@ def _decode(this: Field, raw: Array) -> Array:
 
 
 def default_field(step: Step) -> Field | None:
-    """What a viewer begins with: the first field that is no coordinate of others."""
+    """The field that a viewer begins with: the first field that is no coordinate of others."""
     return min(step.all_fields(), key=lambda this: this.is_coordinate, default=None)
 
 

@@ -111,7 +111,7 @@ def _seen(entry: os.DirEntry[str]) -> tuple[int, int]:
 
 
 def _end_of(word: str, value: str) -> str:
-    """Of a step that is an interval ("66-72") its end: the fields of both are valid then."""
+    """The end of a step that is an interval ("66-72"): the fields of both are valid then."""
     return value.rpartition("-")[2] if word == "step" and step_end_s(value) is not None else value
 
 

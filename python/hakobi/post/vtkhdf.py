@@ -1,4 +1,5 @@
-"""What is in a VTKHDF file, whoever wrote it (VTK's file format "VTKHDF", versions 1 and 2, type UnstructuredGrid).
+"""Reads the contents of a VTKHDF file, whoever wrote it (VTK's file format "VTKHDF", versions 1 and 2, type
+UnstructuredGrid).
 
 With one part or several, with the times in one file (the group Steps) or a file a step. Arrays may lie in another file
 of the same folder tree (HDF5's external links): the mesh of a run is written once. HDF5 never follows those itself: a
@@ -101,7 +102,7 @@ def _linked(origin: Location, name: str) -> Location | None:
 
 
 def survey(file: Any, opened: OpenFile, root: Location) -> Found | None:
-    """What is in a VTKHDF file of type UnstructuredGrid; None for any other. Called with HDF5's lock held.
+    """Finds what is in a VTKHDF file of type UnstructuredGrid; None for any other. Called with HDF5's lock held.
 
     Raises FormatError, and what h5py raises for a damaged file."""
     if not is_own(file, "VTKHDF") or attribute_text(file["VTKHDF"], "Type") != "UnstructuredGrid":

@@ -54,7 +54,7 @@ class Watcher:
             queue.put_nowait(text)
 
     async def events(self, request: Request) -> AsyncIterator[str]:
-        """What one viewer is told, with a beat now and then that finds those who left."""
+        """The events for one viewer, with a beat now and then that finds those who left."""
         queue: asyncio.Queue[str] = asyncio.Queue(64)
         self._queues.add(queue)
         try:

@@ -54,7 +54,7 @@ def is_store(folder: Location) -> bool:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What an array's document says. Extents are without time where `has_time`."""
+    """An array, as its document describes it. Extents are without time where `has_time`."""
 
     name: str
     dtype: np.dtype[Any]
@@ -98,7 +98,7 @@ class _Stored:
 
     @property
     def is_line(self) -> bool:
-        """Of times, or of an axis."""
+        """Whether the array is one of times, or of an axis."""
         return self.dims == (self.name,)
 
 
@@ -304,7 +304,7 @@ def _text(attributes: dict[str, Any], name: str) -> str:
 
 
 def survey(folder: Location) -> Found:
-    """What is in a series' group. Raises FormatError, OSError."""
+    """Finds what is in a series' group. Raises FormatError, OSError."""
     store = Store(folder)
     found = Found(reader=store, kind="zarr")
     try:

@@ -31,7 +31,7 @@ _LATE_US = 300
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What a budget allows."""
+    """The sizes that a budget allows."""
 
     table_bytes: int
     samples: int
@@ -173,7 +173,7 @@ def _add_sizes(content: Content, runs: _Runs, sizes: _Sizes, table: Sequence[Rec
 
 
 def _largest_of(found: Sequence[Record]) -> list[Record]:
-    """What Table 1 has of the figure's case: its largest size."""
+    """The records for Table 1 from the figure's case: its largest size."""
     return [line for line in found if line.get("way") == "both" and line.get("dimensions") == 3]
 
 

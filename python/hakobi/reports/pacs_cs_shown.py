@@ -42,7 +42,7 @@ class Case:
 
 @dataclass
 class Rates:
-    """What the benchmark's summaries say, by case."""
+    """The rates in the benchmark's summaries, by case."""
 
     mb_s: dict[Case, Summary] = field(default_factory=dict)
     percent: dict[Case, float] = field(default_factory=dict)
@@ -88,7 +88,7 @@ def dimensions_table(rates: Rates, size: int) -> Table:
 
 
 def link_findings(rates: Rates) -> list[Finding]:
-    """What PACS-CS found of its links."""
+    """The findings of PACS-CS on its links."""
     findings = []
     for published, ways, least in (
         ("A node fills 99 % of its links one way, in 1, 2 and 3 dimensions at once.", ("send", "receive"), 99.0),
@@ -272,7 +272,7 @@ def packing_table(together: Rates, late: Rates, size: int, row: int, late_us: in
 
 
 def packing_words(together: Rates) -> str:
-    """What buffer arrays save, in a sentence."""
+    """The saving of buffer arrays, in a sentence."""
     times = {name: found for name in _PACKING_NAMES if (found := _exchange_us(together, name))}
     ours = times.get("buffer-arrays")
     if ours is None:

@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass
 class Content:
-    """What a report's measurements gave."""
+    """The results of a report's measurements."""
 
     facts: Conditions
     items: list[Item] = field(default_factory=list)

@@ -28,7 +28,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Order:
-    """What the user asked for. `smallest`: the least cases that fill every table; they conclude nothing."""
+    """The user's order. `smallest`: the least cases that fill every table; they conclude nothing."""
 
     budget: Budget
     folder: Path  #: where runs write

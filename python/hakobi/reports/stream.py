@@ -83,7 +83,7 @@ def _study(order: Order, plan: Plan, part: str) -> Study:
 
 
 def _take(content: Content, study: Study) -> None:
-    """What a reader must know of a study, and its exit status."""
+    """Takes over a study's warnings and its exit status."""
     content.take_end(study.outcome.end)
     content.warnings += [text for text in study.warnings() if text not in content.warnings]
     content.exit_status = max(content.exit_status, study.exit_status())
@@ -210,7 +210,7 @@ def _parallel_wins(summary: StudySummary) -> Finding:
 
 
 def _hidden(summary: StudySummary) -> Finding | None:
-    """What hiding leaves of the cheapest of the report's methods at the most ranks of the slow network."""
+    """The rest that hiding leaves of the cheapest of the report's methods at the most ranks of the slow network."""
     name = "pipelined" + HIDDEN
     rows = [row for row in summary.of_storage("slow") if name in row.figures and row.baseline.count >= 2]
     if not rows:

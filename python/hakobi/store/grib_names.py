@@ -1,4 +1,4 @@
-"""What a GRIB message says of itself in words: its parameter's names and unit, and when it is valid. ecCodes knows."""
+"""A GRIB message in words: its parameter's names and unit, and when it is valid. ecCodes knows them."""
 
 from __future__ import annotations
 

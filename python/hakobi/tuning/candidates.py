@@ -1,4 +1,4 @@
-"""What is tried: the defaults, and beside them one hint changed at a time. Pure."""
+"""The candidates: the defaults, and beside them one hint changed at a time. Pure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def usual(has_stripes: bool, num_ranks: int = 0, num_servers: int = 0) -> dict[s
 
 
 def parse(words: Sequence[str], known: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """What "name" or "name=value,value" of the user's choose; without words `known`. Raises InputError.
+    """The hints and values that the user's words "name" or "name=value,value" choose; without words `known`. Raises
+    InputError.
 
     >>> parse(["hakobi_depth", "cb_nodes=2,4"], USUAL)
     {'hakobi_depth': ('2', '4', '16'), 'cb_nodes': ('2', '4')}

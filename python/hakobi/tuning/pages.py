@@ -52,7 +52,7 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def choice_words(choice: Choice) -> str:
-    """What is chosen and what it gains; no winner where there is none."""
+    """The choice and its gain, in words; no winner where there is none."""
     if choice.speed is None:
         return "choice: the defaults: nothing was faster"
     low, high = choice.speed.interval.low, choice.speed.interval.high
@@ -64,7 +64,7 @@ def choice_words(choice: Choice) -> str:
 
 
 def equals_words(outcome: Outcome) -> str:
-    """What cannot be told from the choice; "" where nothing, or where the defaults are chosen."""
+    """The candidates that cannot be told from the choice; "" where there are none, or where the defaults are chosen."""
     choice, race = outcome.choice, outcome.search
     if choice is None or choice.candidate == DEFAULTS or choice.candidate not in race.times:
         return ""

@@ -1,4 +1,4 @@
-"""What is tuned for: a pattern of hakobi-bench-collective, or a program of the user's."""
+"""The work that is tuned for: a pattern of hakobi-bench-collective, or a program of the user's."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ SAMPLING_S, LEAST_SAMPLES, MOST_SAMPLES = 1.0, 2, 4
 
 
 class Work(Protocol):
-    """What runs with each candidate's hints, and with none of the user's environment."""
+    """Work that runs with each candidate's hints, and with none of the user's environment."""
 
     @property
     def folder(self) -> Path:
         """Where its files go."""
 
     def words(self) -> str:
-        """What it is, for tables."""
+        """Its name, for tables."""
 
     def usual(self) -> dict[str, tuple[str, ...]]:
         """Hints and the values to try where the user names none."""
 
     def same(self) -> list[object]:
-        """What runs of it must share to be compared (job_log.key_of)."""
+        """The settings that its runs must share to be compared (job_log.key_of)."""
 
     def check(self) -> Program:
-        """What is started. Raises InputError, StorageError where it could not be."""
+        """The program that is started. Raises InputError, StorageError where it could not be."""
 
     def run(self, program: Program, candidate: Candidate, timeout_s: float) -> tuple[float, list[Record]]:
         """Seconds of one run, and its records. Raises RunError, InputError, StorageError, FormatError."""
@@ -49,7 +49,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Pattern:
-    """What hakobi-bench-collective is told."""
+    """A pattern for hakobi-bench-collective."""
 
     pattern: str
     piece_bytes: int

@@ -52,7 +52,7 @@ def _facts(order: Order, planned: dict[str, Part]) -> Conditions:
 
 
 def _note_end(content: Content, name: str, end: End) -> None:
-    """What a reader must know of how a part ended; of the load, which every part looks at, once."""
+    """Notes how a part ended, and once the load, which every part looks at."""
     content.warnings += [f"{name}: {warning}" for warning in end.warnings() if warning not in end.load]
     if end.load and not any(warning.startswith(LOADED) for warning in content.warnings):
         content.warnings += end.load

@@ -1,4 +1,4 @@
-"""What the report found, and what our figures say of it. Pure.
+"""The report's findings, and our figures' verdicts on them. Pure.
 
 Every verdict comes from a comparison of runs of the same rounds (hakobi.statistics).
 """

@@ -102,7 +102,7 @@ def speed_by_stride(part: Measured, storage: str) -> Table:
 
 
 def files_by_stride(part: Measured) -> Table:
-    """What a run leaves, and its minutes."""
+    """The files that a run leaves, and its minutes."""
     columns = ["<directory", "stride", "data files", "MB a file", "MB in all", "minutes", "mean days/day", "peak"]
     table = Table(f"Files of a run by stride, {part.plan.base.words()}", columns, num_frozen=2)
     for storage in part.plan.storages:

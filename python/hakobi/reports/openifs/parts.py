@@ -1,4 +1,4 @@
-"""What the report runs: parts, each a plan of hakobi.studies.field_store.
+"""The parts that the report runs, each a plan of hakobi.studies.field_store.
 
 A part has a session of its own, so its comparisons are between runs of the same rounds.
 """
@@ -32,7 +32,7 @@ class Part:
 
 @dataclass
 class Measured:
-    """What became of a part; `end` None: it has not begun."""
+    """The outcome of a part; `end` None: it has not begun."""
 
     plan: Plan
     outcomes: Outcomes
@@ -60,7 +60,7 @@ SHORT_S = 900.0
 
 
 def parts(order: Order) -> dict[str, Part]:
-    """What is run, by name. Looks at the machine's pages alone."""
+    """The parts to run, by name. Looks at the machine's pages alone."""
     if order.smallest:
         return _smallest(order)
     size = SHORT if order.budget.left_s() < SHORT_S else USUAL

@@ -47,7 +47,7 @@ def throughput_figure(outcome: Outcome, operation: str, counts: Sequence[int] = 
 
 
 def throughput_data(outcome: Outcome, operation: str) -> plots.Data:
-    """What `throughput_figure` shows, and why a point is missing."""
+    """The data of `throughput_figure`, and why a point is missing."""
     data = plots.Data("collective buffer, bytes", f"{operation}, GB/s")
     gaps = outcome.end.gaps
     for ranks in outcome.plan.ranks:

@@ -54,7 +54,7 @@ def _gain(comparison: Comparison | None) -> str:
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """What a reader must know beside the figures."""
+    """Notes that a reader must know beside the figures."""
     plan = outcome.plan
     is_forced = not any("hakobi_shuffle" in argument for argument in plan.arguments)
     lines = [
@@ -73,7 +73,7 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def warnings(outcome: Outcome) -> list[str]:
-    """What keeps the figures from being what was asked for."""
+    """Reasons why the figures are not what was asked for."""
     lines = outcome.end.warnings()
     if outcome.end.is_out_of_time:
         spent = f"{outcome.plan.budget_s:g} s were used up after {count_text(outcome.num_runs, 'run')}"

@@ -1,4 +1,4 @@
-"""What a sweep found: a figure a point, and sentences in which a winner is named outside the spread only. Pure."""
+"""The result of a sweep: a figure a point, and sentences in which a winner is named outside the spread only. Pure."""
 
 from __future__ import annotations
 

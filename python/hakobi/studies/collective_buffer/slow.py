@@ -92,7 +92,8 @@ class Outcome:
 
 
 def run(plan: Plan, json_file: Path | None) -> Outcome:
-    """What goes wrong once it runs is in `Outcome.end`. Raises InputError and StorageError before the first job."""
+    """Runs the plan; errors once it runs are in `Outcome.end`. Raises InputError and StorageError before the first
+    job."""
     program = programs.find(collective.PROGRAM)
     collective.check_room(plan.folder, plan.file_bytes)
     facts = conditions.collect(program.flavour, {"file": plan.folder})
@@ -157,7 +158,7 @@ def _loss_text(outcome: Outcome, case: Case, operation: str) -> str:
 
 
 def loss_figure(outcome: Outcome) -> Figure:
-    """What is lost over the buffers in flight, a line a share, an axes a direction. Bars: the 98 % interval."""
+    """The loss over the buffers in flight, a line a share, an axes a direction. Bars: the 98 % interval."""
     plan = outcome.plan
     figure, all_axes = plots.new_figure(9.2, 3.7, columns=len(OPERATIONS), share=True)
     slow = [share for share in plan.shares if share]

@@ -101,7 +101,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Failure:
-    """What a contender did not finish, and why."""
+    """A case that a contender did not finish, and why."""
 
     works: tuple[Work, ...]
     contender: str
@@ -193,7 +193,7 @@ def _options(network: Network, works: Sequence[Work], contender: str) -> Iterato
 
 
 def _output_of(command: Sequence[str], environment: dict[str, str], timeout_s: float) -> tuple[str, str]:
-    """What it printed until its end or the time limit, and why it may not have printed all."""
+    """The command's output until its end or the time limit, and why it may not have printed all."""
     with launch.uninterrupted():
         try:
             process = subprocess.Popen(

@@ -57,7 +57,8 @@ def line(
 def finish(
     figure: Figure, all_axes: Sequence[Axes], columns: int, more: Mapping[str, Artist] = MappingProxyType({})
 ) -> None:
-    """What all figures have: the scale from zero, one legend for all axes with `more` in it, words in an empty one."""
+    """Finishes a figure as all are: the scale from zero, one legend for all axes with `more` in it, words in an empty
+    one."""
     named: dict[str, Artist] = {}
     for axes in all_axes:
         handles, labels = axes.get_legend_handles_labels()
@@ -90,7 +91,7 @@ def stride_figure(plan: Plan, outcomes: Outcomes) -> Figure:
 
 
 def stride_data(plan: Plan, outcomes: Outcomes) -> plots.Data:
-    """What `stride_figure` shows; mean and peak."""
+    """The data of `stride_figure`; mean and peak."""
     data = plots.Data("stride", LABEL)
     for storage in plan.storages:
         for stride in plan.strides:
@@ -119,7 +120,7 @@ def ranks_figure(models: Sequence[Model], storages: Sequence[str], outcomes: Out
 
 
 def ranks_data(models: Sequence[Model], storages: Sequence[str], outcomes: Outcomes) -> plots.Data:
-    """What `ranks_figure` shows."""
+    """The data of `ranks_figure`."""
     data = plots.Data("ranks", LABEL)
     for storage in storages:
         for kind in ("none", "files", "store"):
@@ -157,7 +158,7 @@ def forecast_figure(runs: dict[str, Outcome | None], names: Sequence[str]) -> Fi
 
 
 def forecast_data(runs: dict[str, Outcome | None], names: Sequence[str]) -> plots.Data:
-    """What `forecast_figure` shows."""
+    """The data of `forecast_figure`."""
     data = plots.Data("hours of forecast", LABEL)
     for run, outcome in runs.items():
         for name in names:

@@ -1,4 +1,4 @@
-"""What the study runs: how the model runs, where its output goes, and with what settings; pure.
+"""The runs of the study: how the model runs, where its output goes, and with what settings; pure.
 
 A round has every case once. Each way of running the model (Model) has a run without output, and on each storage one
 with two files a step and one with the store, or those of them that a plan wants. Strides, and settings of the store one
@@ -69,7 +69,7 @@ class Settings:
     striping_unit_mib: int = 0
 
     def changes(self) -> list[tuple[str, str]]:
-        """What is not as the store has it by itself: parameter and value.
+        """The settings that differ from the store's defaults: parameter and value.
 
         >>> Settings(num_buffers=2, is_synced=False).changes()
         [('buffers', '2 x 64 MiB'), ('sync at flush', 'no')]
@@ -86,7 +86,7 @@ class Settings:
         return found
 
     def arguments(self) -> list[str]:
-        """What hakobi-weather is told.
+        """The arguments for hakobi-weather.
 
         >>> Settings(pad_bytes=4096).arguments()
         ['--buffers', '4', '--buffer-mib', '64', '--io-threads', '4', '--pad-bytes', '4096']
@@ -152,7 +152,7 @@ class Case:
     settings: Settings = Settings()
 
     def words(self) -> str:
-        """What tells it from the other cases.
+        """Words that tell it from the other cases.
 
         >>> Case("store", Model("T63", 4), "disk", 2, Settings(has_huge_pages=True)).words()
         'T63, 4 ranks, store, disk, stride 2, huge pages for the buffers: yes'
@@ -163,7 +163,7 @@ class Case:
         return ", ".join(filter(None, words))
 
     def arguments(self, folder: Path) -> list[str]:
-        """What hakobi-weather is told.
+        """The arguments for hakobi-weather.
 
         >>> Case("files", Model("T63"), "disk").arguments(Path("x"))
         ['--resolution', 'T63', '--threads', '1', '--output', 'files:x/fields/forecast']
@@ -235,7 +235,7 @@ class Plan:
         return Case("store", self.base, storage, one.stride, settings)
 
     def storage_model_of(self, case: Case) -> StorageModel | None:
-        """What is laid over the case's files; its stripes are those of a new file."""
+        """The storage model laid over the case's files; its stripes are those of a new file."""
         model = self.storage_models.get(case.storage)
         if model is None or not case.settings.striping_factor:
             return model

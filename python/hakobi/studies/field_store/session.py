@@ -30,7 +30,7 @@ _KIND = "field-store-"
 
 @dataclass
 class Outcome:
-    """What the runs of one case gave."""
+    """The results of one case's runs."""
 
     summaries: list[records.Record] = field(default_factory=list)  #: one a round that it has
     rounds: list[int] = field(default_factory=list)  #: their numbers

@@ -63,7 +63,7 @@ OVER = (
 
 
 def fixed_words(over: Over, plan: Plan) -> str:
-    """What all runs of a figure have in common: the first that the plan names."""
+    """The settings that all runs of a figure have in common: the first that the plan names."""
     return over.is_fixed_to(over.fixed(_cases(plan, plan.first_storage)[0]))
 
 
@@ -123,7 +123,7 @@ def _add_baseline(all_axes: Sequence[Axes], found: Sequence[tuple[int, statistic
 
 
 def stripes_data(over: Over, plan: Plan, outcomes: Outcomes) -> plots.Data:
-    """What `stripes_figure` shows."""
+    """The data of `stripes_figure`."""
     data = plots.Data(over.axis, LABEL)
     for storage in plan.storages:
         for words, cases in lines(over, plan, storage).items():

@@ -38,7 +38,7 @@ def tables(plan: Plan, outcomes: Outcomes, end: End, lacking: dict[str, str] | N
 
 
 def pages_said() -> list[str]:
-    """What the machine has of huge pages, with "always" all of its memory may be in them."""
+    """The machine's setting of huge pages; with "always" all of its memory may be in them."""
     return [f"{fact.topic}: {fact.finding}" for fact in machine.pages() if fact.topic.startswith("huge")]
 
 
@@ -67,7 +67,7 @@ def make_report(plan: Plan, outcomes: Outcomes, end: End, facts: Conditions, lac
 
 
 def caption(over: stripe_figures.Over, plan: Plan) -> str:
-    """What a reader must know of one of the three figures."""
+    """The caption of one of the three figures."""
     return (
         f"Speed over the {over.title}, {stripe_figures.fixed_words(over, plan)}, {plan.base.words()}. Solid: mean of "
         "the forecast; dotted: its highest; dashed or in words: without output. Medians of "

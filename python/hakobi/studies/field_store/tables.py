@@ -45,7 +45,7 @@ def paired(one: Outcome | None, other: Outcome | None, name: str) -> tuple[list[
 
 
 def cost(one: Outcome | None, base: Outcome | None) -> str:
-    """What output adds to the wall time, round by round; in brackets where it cannot be told from zero."""
+    """The wall time that output adds, round by round; in brackets where it cannot be told from zero."""
     with_output, without = paired(one, base, "wall_s")
     if not with_output:
         return ""
@@ -58,7 +58,7 @@ def megabytes(value: float) -> str:
 
 
 def step_bytes(outcome: Outcome) -> float:
-    """Of one output, grid and spectral fields together."""
+    """The bytes of one output, grid and spectral fields together."""
     return outcome.median("grid_bytes") + outcome.median("spectral_bytes")
 
 
@@ -79,7 +79,7 @@ def tables(plan: Plan, outcomes: Outcomes, end: End) -> list[Table]:
 
 
 def finished_table(outcomes: Outcomes) -> Table:
-    """What a study that was ended in its first round has."""
+    """The table of a study that was ended in its first round."""
     table = Table("Finished runs of a study that was ended early", ["<run", *SPEEDS])
     for case, one in outcomes.items():
         if one.summaries:

@@ -1,4 +1,4 @@
-"""What `hakobi study mpi-cache` shows: the table on the terminal, and the report with its figures."""
+"""The pages of `hakobi study mpi-cache`: the table on the terminal, and the report with its figures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def _rate(value: float | None) -> str:
 
 
 def transports_table(outcome: Outcome) -> Table:
-    """What each transport is, where it was skipped and why, and its rate with cold buffers at some sizes."""
+    """A row for each transport: its name, where it was skipped and why, and its rate with cold buffers at some
+    sizes."""
     sizes = [figure.bytes for figure in next(iter(outcome.measured.values())) if figure.counted_bytes]
     shown = [size for size in sizes if size in (4096, 65536, 1 << 20, 16 << 20)] or sizes[-1:]
     view = Table("Transports, GB/s cold (hot)", ["<transport", *map(binary_text, shown), "<what moved the bytes"])
@@ -79,7 +80,7 @@ def _both(figure: Figure | None) -> str:
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """What a reader must know beside the figures."""
+    """Notes that a reader must know beside the figures."""
     machine = outcome.machine
     result = []
     if machine:

@@ -155,7 +155,7 @@ def _check_machine(folder: Path, place: Path) -> None:
 
 
 def _advice(result: Study, row: Row) -> str:
-    """What to do where the machine had no time for a conclusion; "" else: a failed run says so itself."""
+    """Says what to do where the machine had no time for a conclusion; "" else: a failed run says so itself."""
     end = result.outcome.end
     dearest = max(row.figures.values(), key=lambda figures: figures.time.median)
     if end.gaps or end.failure or end.is_interrupted:

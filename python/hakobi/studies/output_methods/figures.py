@@ -134,7 +134,7 @@ def speed_up_figure(summary: StudySummary) -> Figure:
 
 
 def time_data(study: Study, summary: StudySummary) -> plots.Data:
-    """What `scaling_figure` shows, and why a figure is missing."""
+    """The data of `scaling_figure`, and why a figure is missing."""
     data = plots.Data("ranks", "seconds")
     for case, row, gap in _cells(study, summary):
         found = row.figures.get(case.method) if row else None
@@ -145,7 +145,7 @@ def time_data(study: Study, summary: StudySummary) -> plots.Data:
 
 
 def speed_up_data(study: Study, summary: StudySummary) -> plots.Data:
-    """What `speed_up_figure` shows, and why a figure is missing."""
+    """The data of `speed_up_figure`, and why a figure is missing."""
     data = plots.Data("ranks", "speed-up")
     first = {name: rows[0] for name in summary.storages() if (rows := summary.of_storage(name))}
     for case, row, gap in _cells(study, summary):
@@ -159,7 +159,7 @@ def speed_up_data(study: Study, summary: StudySummary) -> plots.Data:
 
 
 def share_data(study: Study, summary: StudySummary) -> plots.Data:
-    """What `share_figure` shows, in per cent, and why a figure is missing."""
+    """The data of `share_figure`, in per cent, and why a figure is missing."""
     data = plots.Data("ranks", "per cent of the run")
     for case, row, gap in _cells(study, summary):
         found = row.figures.get(case.method) if row else None

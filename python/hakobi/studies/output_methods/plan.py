@@ -1,4 +1,4 @@
-"""What the study runs and in which order; pure.
+"""The runs of the study and their order; pure.
 
 A round holds every case once: each method and the baseline `none`, at each rank count, on each storage. Within a round
 the (ranks, storage) groups are shuffled, and the methods within a group, so that what drifts on the machine meets all

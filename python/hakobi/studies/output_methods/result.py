@@ -21,7 +21,7 @@ class Study:
     mismatches: list[Mismatch]
 
     def warnings(self) -> list[str]:
-        """What a reader must know before the figures, worst first."""
+        """Warnings that a reader must know before the figures, worst first."""
         result = [f"FILES DIFFER: {mismatch.text()}" for mismatch in self.mismatches]
         return result + self.outcome.end.warnings()
 

@@ -47,7 +47,7 @@ Observer = Callable[[Job[Case], Record, list[Path]], None]
 
 @dataclass
 class Outcome:
-    """What a study produced: `records` of the finished runs in order; how it ended."""
+    """The results of a study: `records` of the finished runs in order; how it ended."""
 
     records: list[Record] = field(default_factory=list)
     end: End = field(default_factory=lambda: End(0))
@@ -232,14 +232,15 @@ class Runner:
         }
 
     def _warnings(self, case: Case, finished: launch.Finished) -> list[str]:
-        """What the run warned of, each once: the names of its files, which no other run has, are left out."""
+        """The run's warnings, each once: the names of its files, which no other run has, are left out."""
         name = re.compile(rf"\S*/{re.escape(self._label)}/\S*")
         told = [name.sub(f"a file on storage {case.storage}", text) for text in reasons.warnings_of(finished.stderr)]
         return list(dict.fromkeys(told))
 
 
 def _hiding(case: Case) -> dict[str, str]:
-    """What tells OutputOptions::asynchronous where the program does not; `auto` and the baseline do what they do."""
+    """The variables that set OutputOptions::asynchronous where the program does not; `auto` and the baseline do what
+    they do."""
     if case.method in ("auto", OWN, OWN + DROP_IN, BASELINE):
         return {}
     return {"HAKOBI_ASYNCHRONOUS": str(int(case.method.endswith(HIDDEN)))}

@@ -60,7 +60,7 @@ def _add_row(table: Table, summary: StudySummary, row: Row, name: list[str], gap
 
 
 def notes(summary: StudySummary, facts: Conditions) -> list[str]:
-    """What the table means and what it does not, a sentence or two a line."""
+    """The table's meaning and its limits, a sentence or two a line."""
     result = [
         "output: time of the run less that of the same run with method none, in the same round; share: its part.",
         "±: half the distance between the quartiles. (…): cannot be told from zero.",
@@ -118,7 +118,7 @@ def conclusion(row: Row) -> str:
 
 
 def _effect(figures: Figures) -> str:
-    """What output does to the run; of what cannot be told from zero no figure, which may be negative."""
+    """The effect of output on the run; without a figure, which may be negative, where it cannot be told from zero."""
     added, between = figures.added, figures.added.interval
     if figures.is_zero and added.count > 1:
         least, most = figures.output_time.interval.low, figures.output_time.interval.high

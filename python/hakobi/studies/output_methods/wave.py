@@ -183,7 +183,7 @@ def _time_of(file: Any, fallback: int) -> float:
 
 
 def _origin(file: Any) -> str:
-    """What the time counts from: "2011-03-11 05:46:24 UTC" of "seconds since 2011-03-11 05:46:24"."""
+    """The origin of time: "2011-03-11 05:46:24 UTC" for "seconds since 2011-03-11 05:46:24"."""
     units = _text(file["time"].attrs.get("units", "")) if "time" in file else ""
     _unit, _since, origin = units.partition(" since ")
     return f"{origin.removesuffix(' UTC')} UTC" if origin else "the start"

@@ -1,4 +1,4 @@
-"""What output would cost on more ranks than a machine carries: simulated, beside what was measured on fewer."""
+"""The cost of output on more ranks than a machine carries: simulated, beside what was measured on fewer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHODS = ("root", "parallel", "pipelined")
 
 @dataclass(frozen=True)
 class Load:
-    """What a run writes: fields of two dimensions in blocks."""
+    """The output of a run: fields of two dimensions in blocks."""
 
     bytes: int  #: in all
     num_steps: int

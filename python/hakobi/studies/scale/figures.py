@@ -66,7 +66,7 @@ def _bytes(outcome: Outcome) -> dict[int, int]:
 
 
 def scale_data(outcome: Outcome) -> plots.Data:
-    """What `scale_figure` shows."""
+    """The data of `scale_figure`."""
     data = plots.Data("ranks", "value")
     for method in outcome.plan.methods:
         for row in outcome.of(method):

@@ -208,7 +208,7 @@ def of_storage_model(model: StorageModel, base: Machine) -> Machine:
 
 
 def _problem(value: object, rule: Field) -> str:
-    """What a value should be, or ""."""
+    """Says what a value should be; "" where it is right."""
     if rule.choices:
         return "" if value in rule.choices else " or ".join(f'"{choice}"' for choice in rule.choices)
     kind = "a whole number" if rule.is_whole else "a number"

@@ -36,7 +36,7 @@ def time_table(outcome: Outcome) -> Table:
 
 
 def plan_table(outcome: Outcome) -> Table:
-    """What the planner's own code makes of it: aggregators, phases, words of description, memory."""
+    """The plan by the planner's own code: aggregators, phases, words of description, memory."""
     columns = ["ranks", "<method", "GB/s", "aggregators", "stripes", "phases", "words sent", "words held", "memory"]
     view = Table("What is planned: words of description and memory of a rank", columns, num_frozen=2)
     for method in (name for name in outcome.plan.methods if name != "per-process"):

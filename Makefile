@@ -13,14 +13,14 @@ BUILD := build/$(HAKOBI_MPI)
 PYTHON := .venv/bin/python
 # Tests that start MPI programs wait more than they compute with Open MPI, and keep both cores with MPICH (PROCESSORS).
 CTEST_FLAGS := --output-on-failure --no-tests=error --schedule-random -j $(if $(filter mpich,$(HAKOBI_MPI)),2,3)
-# Of Python's tests those that start programs under MPI run for each library, the others with Open MPI (pyproject.toml has the
+# Python's tests that start programs under MPI run for each library, the others with Open MPI (pyproject.toml has the
 # markers). Two files at a time, a file's tests in one process, since they share what is slow to begin.
 PYTEST_FLAGS := -q --durations=10 -n 2 --dist loadfile
 NOT_LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and not once and )not long
 LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and (once or long),long)
 # CTest's names of the rows of tests/long.txt that are of this MPI library, as one expression.
 LONG_CTESTS = ^($(shell awk '$$1 == "$(HAKOBI_MPI)" { printf "%s%s", sep, $$3; sep = "|" }' tests/long.txt))$$
-# What Open MPI takes on one machine in the end: without the look for networks a program starts 0.2 s sooner.
+# Open MPI's choice on one machine in the end: without the look for networks a program starts 0.2 s sooner.
 test-cpp test-python nightly: export OMPI_MCA_pml ?= ob1
 
 SHELL := /bin/bash

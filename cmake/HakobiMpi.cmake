@@ -1,4 +1,4 @@
-# Which MPI library to build with. HAKOBI_MPI is openmpi or mpich where a system has both side by side
+# Chooses the MPI library to build with. HAKOBI_MPI is openmpi or mpich where a system has both side by side
 # (Debian's mpicc.openmpi and mpicc.mpich); mpi_abi takes the ABI of the MPI 5 standard (mpicc_abi); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
 # PATH. The launcher is the one that lies beside the compiler, unless MPIEXEC_EXECUTABLE names another.
 set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, mpi_abi, or empty for the default MPI library")
@@ -17,7 +17,7 @@ elseif(HAKOBI_MPI)
     find_program(MPI_Fortran_COMPILER NAMES mpifort.${HAKOBI_MPI} mpif90.${HAKOBI_MPI})
     find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.${HAKOBI_MPI} REQUIRED)
 endif()
-# What FindMPI does not do: a library that is named by its C++ compiler, and the launcher and Fortran compiler that belong to
+# FindMPI leaves these out: a library that is named by its C++ compiler, and the launcher and Fortran compiler that belong to
 # a C compiler (it would take the first in PATH, which may be another library's).
 if(MPI_CXX_COMPILER AND NOT MPI_C_COMPILER)
     get_filename_component(_folder ${MPI_CXX_COMPILER} DIRECTORY)
@@ -32,7 +32,7 @@ get_filename_component(_name ${CMAKE_C_COMPILER} NAME)
 if(NOT MPI_C_COMPILER AND _name MATCHES "^mpi" AND NOT MPI_HOME)
     set(MPI_C_COMPILER ${CMAKE_C_COMPILER} CACHE FILEPATH "MPI's C compiler")
 endif()
-# What lies beside MPI_C_COMPILER, with the rest of its name where that has one: mpiexec.mpich beside mpicc.mpich.
+# Finds a program beside MPI_C_COMPILER, with the rest of its name where that has one: mpiexec.mpich beside mpicc.mpich.
 function(hakobi_find_beside_mpicc result)
     find_program(_mpicc NAMES ${MPI_C_COMPILER} NO_CACHE)
     get_filename_component(_folder "${_mpicc}" DIRECTORY)

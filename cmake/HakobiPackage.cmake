@@ -14,7 +14,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_PROVIDES hakobi)
 set(CPACK_DEBIAN_PACKAGE_CONFLICTS hakobi)
-# What programs and libraries are linked with dpkg-shlibdeps finds: of what lies beside them it knows no package.
+# dpkg-shlibdeps finds the libraries that programs are linked with; it knows no package for those beside them.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3 (>= 3.11), python3-click")

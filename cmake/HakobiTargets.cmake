@@ -93,7 +93,7 @@ endif()
 # RANKS (tests/mpi_main.cpp) and <folder>_tests without (tests/plain_main.cpp), of which an entry runs what its files
 # have. A test has a program of its own, of its name, where it is ALONE, has sources other than tests, or sets up a fake device.
 # HEAVY: with MPICH at most 2 ranks (it spins while it waits, and more ranks than cores then take minutes).
-# What `make test` has no time for has the label long, and `make nightly` runs it: of HEAVY tests all rank counts but 1 and 3
+# Tests that `make test` has no time for have the label long, and `make nightly` runs them: of HEAVY tests all rank counts but 1 and 3
 # with Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
 # FAKE_DEVICE: the drivers that it finds are those of tests/device.
 function(hakobi_test name)

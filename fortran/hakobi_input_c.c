@@ -1,4 +1,4 @@
-/* What Fortran cannot say of an array of any type and rank: its descriptor as a hakobi_field_read. */
+/* Describes an array of any type and rank, which Fortran cannot: its descriptor as a hakobi_field_read. */
 #include <ISO_Fortran_binding.h>
 #include <hakobi/bindings.h>
 #include <stdio.h>

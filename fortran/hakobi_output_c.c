@@ -1,4 +1,4 @@
-/* What Fortran cannot say of an array of any type and rank: its descriptor as the memory of a hakobi_field, or as a part of a
+/* Describes an array of any type and rank, which Fortran cannot: its descriptor as the memory of a hakobi_field, or as a part of a
  * hakobi_mesh. */
 #include <ISO_Fortran_binding.h>
 #include <hakobi/bindings.h>

@@ -200,7 +200,7 @@ typedef struct hakobi_hint {
 
 /* ---- Output --------------------------------------------------------------------------------------------------- */
 
-/* What hakobi_output_create does where its prefix holds steps (hakobi::IfExists). */
+/* The choices of hakobi_output_create where its prefix holds steps (hakobi::IfExists). */
 enum { HAKOBI_IF_EXISTS_FAIL = 0, HAKOBI_IF_EXISTS_REPLACE = 1, HAKOBI_IF_EXISTS_RESUME = 2 };
 
 /* hakobi_output_options.steps_per_file: no limit. */

@@ -77,7 +77,7 @@ mpifort() { "$mpifort" "$@"; }
     done
 ) || exit 1
 
-# What developers compare with is such a project too.
+# The programs that developers compare with are such a project too.
 cmake -S "$source/lab" -B "$work/lab" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
     >"$work/log" 2>&1 && cmake --build "$work/lab" >>"$work/log" 2>&1 || { cat "$work/log" >&2; fail "the lab"; }
 "$work/lab/descriptions/description_words" 16 4 | grep -q 'mesh ' || fail "lab: description_words"

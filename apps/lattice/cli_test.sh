@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a user gets: results, or for bad input one line that begins with the program's name and exit status 2.
+# A user gets results, or for bad input one line that begins with the program's name and exit status 2.
 # Usage: cli_test.sh PROGRAM LAUNCHER... (the line that starts 2 ranks)
 program=$1
 shift

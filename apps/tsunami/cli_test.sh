@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a user gets for bad input: one line that begins with the program's name, exit status 2, nothing written.
+# For bad input a user gets one line that begins with the program's name, exit status 2, nothing written.
 # Usage: cli_test.sh PROGRAM LAUNCHER... (the line that starts 2 ranks)
 program=$1
 shift

@@ -1,4 +1,4 @@
-/* What programs of MPI-IO calls that know nothing of Hakobi have in common. */
+/* The common part of programs of MPI-IO calls that know nothing of Hakobi. */
 #ifndef HAKOBI_BENCH_PROGRAM_H
 #define HAKOBI_BENCH_PROGRAM_H
 
@@ -12,7 +12,7 @@ void require(int holds, const char* what, const char* why);
 void require_mpi(int error, const char* what);
 /* Processor time of this rank. */
 double cpu_s(void);
-/* Of "name=value;name=value"; MPI_INFO_NULL where there is nothing. */
+/* The info for "name=value;name=value"; MPI_INFO_NULL where there is nothing. */
 MPI_Info make_info(const char* hints);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a rank of hakobi-bench-mpi-io asks of a file: its pieces, in the order of its data, and the MPI types that say the
+/* A rank's request in hakobi-bench-mpi-io: its pieces, in the order of its data, and the MPI types that say the
  * same as a program would say it. */
 #ifndef HAKOBI_BENCH_REQUEST_H
 #define HAKOBI_BENCH_REQUEST_H

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
             }
         }
         check(hakobi_output_begin_step(out, 60.0 * step));
-        /* What put refuses on one rank end_step reports on every rank. */
+        /* end_step reports on every rank what put refuses on one. */
         hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
                                                .name = "eta",
                                                .units = "m",

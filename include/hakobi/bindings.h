@@ -1,4 +1,4 @@
-/* What bindings to other languages need of the C interface besides hakobi.h and hakobi_store.h: Hakobi's own for Fortran and Python,
+/* The part of the C interface that bindings to other languages need besides hakobi.h and hakobi_store.h: Hakobi's own for Fortran and Python,
  * and anybody's. Programs in C have no use for it.
  *
  * A binding checks arguments that C cannot see (an array's shape, its type) before it calls, and must not leave the other ranks waiting

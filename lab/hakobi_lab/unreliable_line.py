@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
-#: What happens to a request, by its number (from 1), method and path: "" nothing, "500" the server says so and has done
-#: nothing, "lost" it is carried out and the connection ends without an answer, "half" it ends amid the answer.
+#: Decides the fate of a request, by its number (from 1), method and path: "" nothing, "500" the server says
+#: so and has done nothing, "lost" it is carried out and the connection ends without an answer, "half" it ends
+#: amid the answer.
 Fault = Callable[[int, str, str], str]
 
 

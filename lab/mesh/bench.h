@@ -1,4 +1,4 @@
-/* What the programs of this folder share: each rank's part of a box of EDGE^3 hexahedra, as an unstructured mesh, and three
+/* The common part of this folder's programs: each rank's part of a box of EDGE^3 hexahedra, as an unstructured mesh, and three
  * fields on its cells: a scalar p, a vector U and a tensor gradU. Each program writes STEPS steps and prints of each
  * "<seconds> <bytes of the step's fields>": from a barrier to the barrier behind the step's end on all ranks. */
 #ifndef HAKOBI_BENCH_MESH_H

@@ -33,12 +33,12 @@ _TARGETS = {
         *(_PROGRAMS := ["hakobi-gather", "hakobi-store", "hakobi-with-parent"]),
     ],
 }
-#: The soname of the MPI library that a build of the library is linked with, and the ABI that a drop-in is named after
-#: (decision 40).
+#: The soname of the MPI library that a build of the library is linked with, and the ABI that a drop-in is
+#: named after (decision 40).
 _MPI_SONAME = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
 _ABI = {"openmpi": "libmpi.so.40", "mpich": "mpich", "mpi_abi": "mpi_abi"}
 _DROP_INS = {flavour: f"libhakobi_mpiio-{abi}.so" for flavour, abi in _ABI.items()}
-#: What the smallest container with glibc has.
+#: The libraries of the smallest container with glibc.
 _EVERYWHERE = r"lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|ld-linux[-\w]*\.so\.\d+"
 
 

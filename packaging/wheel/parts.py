@@ -179,7 +179,7 @@ def unpack_mpi(tools: Toolchain, flavour: str, python: Path, cache: Path) -> Pat
     return prefix
 
 
-#: What C++ calls of the unwinder, behind _Unwind_.
+#: The functions of the unwinder that C++ calls, behind _Unwind_.
 _UNWINDER = """
 Backtrace DeleteException FindEnclosingFunction ForcedUnwind GetCFA GetDataRelBase GetGR GetIP GetIPInfo
 GetLanguageSpecificData GetRegionStart GetTextRelBase RaiseException Resume Resume_or_Rethrow SetGR SetIP

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What RHEL 8, Debian 10 and Cray's systems of 2020 have; PyPI calls the wheels manylinux_2_28.
+#: The glibc of RHEL 8, Debian 10 and Cray's systems of 2020; PyPI calls the wheels manylinux_2_28.
 GLIBC = "2.28"
 MACHINES = ("x86_64", "aarch64")
 

@@ -1,6 +1,6 @@
 """Loads libhakobi.so, whose functions hakobi/_capi.py declares for ctypes: the Python side of the C interface.
 
-Which library, first hit wins:
+The library is the first of:
  1. the file that $HAKOBI_LIBRARY names, and no other;
  2. <prefix>/lib and nowhere else, with <prefix> as for programs (hakobi/programs.py);
  3. the source tree's build/<mpi>/lib, when the package runs from one;

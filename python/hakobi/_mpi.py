@@ -1,6 +1,6 @@
 """Finds the MPI library that this process uses, if it uses one. A process can hold only one.
 
-What says so, first hit wins:
+The first of these tells:
  1. mpi4py, when its `MPI` is imported; 2. an MPI library that the process has loaded;
  3. the launcher: each library's sets variables for the processes that it starts; 4. $HAKOBI_MPI.
 

@@ -15,7 +15,8 @@ from hakobi.words import bytes_text, count_text
 
 #: Ranks of a core from which on starting them takes longer than anybody expects.
 CROWD = 32
-#: What a rank takes of memory before the program has begun: Open MPI 4 and MPICH 4 with a handful of ranks on a node.
+#: The memory of a rank before the program has begun: Open MPI 4 and MPICH 4 with a handful of ranks on a
+#: node.
 RANK_BYTES = 20 << 20
 
 

@@ -15,7 +15,7 @@ from hakobi.errors import InputError
 
 #: An attribute's value: text, a number, or several.
 Attribute = str | float | int | tuple[float, ...] | tuple[int, ...]
-#: What stands for one: any sequence of numbers, or an array of one dimension.
+#: Arguments that stand for one: any sequence of numbers, or an array of one dimension.
 AttributeLike = Attribute | Sequence[float] | Sequence[int] | npt.NDArray[Any] | np.generic
 
 

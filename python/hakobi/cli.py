@@ -4,7 +4,7 @@ A subcommand is one module and one line. The module (in hakobi/commands/ as a ru
 `@click.command()`; the line goes into COMMANDS below: the words that the user types -> the module. Groups (`study`,
 `bench`) come into being by the first word; a new one gets its help text in GROUPS.
 
-What a subcommand's module keeps to:
+Rules for a subcommand's module:
  1. Importing it is cheap: click and the standard library at the top; numpy, matplotlib, h5py and the like inside the
     functions that use them. `hakobi --help` imports every module, and a demo starts computing at once. What is not
     installed ends in one line that names the extra (hakobi/extras.py).
@@ -92,8 +92,8 @@ if lab.is_here():
 FOR_ALL_PYTHONS = ("run",)
 NEWER = (3, 11)
 
-#: Words of the subcommand -> the program of Hakobi's without which it does nothing. A wheel has few of them, and nobody
-#: is to install an extra only to hear that.
+#: Words of the subcommand -> the program of Hakobi's without which it does nothing. A wheel has few of them,
+#: and nobody is to install an extra only to hear that.
 PROGRAMS: dict[str, str] = {
     "bench collective": "hakobi-bench-collective",
     "bench device": "hakobi-bench-device",
@@ -240,7 +240,7 @@ def _words_of(arguments: list[str]) -> str:
 #: A group without a subcommand; click before 8.2, the last for Python 3.9, prints its help and exits.
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
-#: What a shell gives for a command that Ctrl-C has ended.
+#: A shell's status for a command that Ctrl-C has ended.
 INTERRUPTED = 130
 
 
@@ -295,7 +295,8 @@ def _run(arguments: list[str]) -> int:
 
 def main() -> NoReturn:
     """The console script."""
-    # A study that is told to end (a batch system's SIGTERM) keeps and reports its finished runs as after Ctrl-C.
+    # A study that is told to end (a batch system's SIGTERM) keeps and reports its finished runs as after
+    # Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started this

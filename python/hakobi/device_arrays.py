@@ -28,7 +28,7 @@ _ON_HOST, _ON_DEVICE, _ON_ROCM = (1, 3, 11), (2, 10, 13), 10
 #: dlpack.h's DLDataTypeCode -> NumPy's kind; bfloat16 (4) and smaller ones are not NumPy's.
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
-#: What a library raises for an array that it does not show, such as PyTorch for one with a gradient.
+#: Exceptions of a library for an array that it does not show, such as PyTorch for one with a gradient.
 _UNSHOWN = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
 
 
@@ -41,7 +41,7 @@ class _HasDLPack(Protocol):
     def __dlpack_device__(self) -> Any: ...
 
 
-#: What calls take for values: NumPy's arrays, and those that a GPU's library shows.
+#: Arguments that calls take for values: NumPy's arrays, and those that a GPU's library shows.
 AnyArray = npt.NDArray[Any] | _HasInterface | _HasDLPack
 
 

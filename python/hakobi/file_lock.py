@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 
-#: What file systems without locks answer; 524 is the kernel's own ENOTSUPP, which NFS and others let through.
+#: The answers of file systems without locks; 524 is the kernel's own ENOTSUPP, which NFS and others let
+#: through.
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, 524})
 
 

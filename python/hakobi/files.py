@@ -51,7 +51,7 @@ def prepare_file(path: Path) -> None:
 
 def own_folder(folder: Path | None = None) -> tempfile.TemporaryDirectory[str]:
     """A new folder below `folder` (the system's for temporary files by default) that goes with the returned object.
-    What processes left there that were killed is removed before. Raises StorageError."""
+    Removes before what killed processes left there. Raises StorageError."""
     folder = folder or Path(tempfile.gettempdir())
     remove_abandoned(folder)
     try:
@@ -140,7 +140,8 @@ def _cached_bytes_of(path: Path) -> int:
             resident = 0
             for start in range(0, size, _WINDOW_BYTES):
                 length = min(_WINDOW_BYTES, size - start)
-                # A private mapping that nothing writes to shows the file's own pages; ctypes needs it writable.
+                # A private mapping that nothing writes to shows the file's own pages; ctypes needs it
+                # writable.
                 with mmap.mmap(fd, length, access=mmap.ACCESS_COPY, offset=start) as view:
                     pages = (ctypes.c_ubyte * ((length + page - 1) // page))()
                     first = ctypes.c_char.from_buffer(view)

@@ -115,7 +115,7 @@ def flavour_of(launcher: Path) -> str | None:
     return launchers.kind_of(launcher).flavour
 
 
-#: What says the version of an MPI library whose launcher is not the one that starts programs.
+#: Programs that tell the version of an MPI library whose launcher is not the one that starts programs.
 _VERSION_TOOLS = {"openmpi": ("ompi_info.openmpi", "ompi_info"), "mpich": ("mpichversion.mpich", "mpichversion")}
 
 
@@ -136,7 +136,8 @@ def mpi_version(flavour: str) -> str:
     return f"{library} by {started.path.name}" + (f" ({said})" if started.kind.is_schedulers and said else "")
 
 
-#: For more ranks than processors on this machine: Open MPI would refuse them, bind them to the same core, and poll.
+#: For more ranks than processors on this machine: Open MPI would refuse them, bind them to the same core, and
+#: poll.
 _CROWDED = (
     (("--oversubscribe",), ("oversubscribe", "map-by", "host", "hostfile")),
     (("--bind-to", "none"), ("bind-to", "map-by", "cpu-set")),
@@ -323,7 +324,7 @@ def uninterrupted() -> Iterator[None]:
             signal.raise_signal(held[0])
 
 
-#: What ranks that were killed leave of their shared memory: Open MPI 4 and 5, MPICH, UCX.
+#: Shared memory that killed ranks leave: Open MPI 4 and 5, MPICH, UCX.
 _SEGMENTS = re.compile(r"(vader_segment|sm_segment|mpich_shar_tmp|ucx_shm|osc_rdma|psm2_shm)[\w.-]*")
 
 

@@ -195,7 +195,7 @@ _NAMES = re.compile(
 )
 
 
-#: What `flux` starts ranks by; a program may be called flux, too.
+#: Subcommands by which `flux` starts ranks; a program may be called flux, too.
 _FLUX_COMMANDS = ("run", "submit")
 
 

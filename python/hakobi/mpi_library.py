@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What only an MPI library exports: a tool that intercepts MPI-IO may have the first.
+#: Symbols that only an MPI library exports: a tool that intercepts MPI-IO may have the first.
 _ITS_OWN = ("PMPI_File_open", "PMPI_Get_library_version")
 _MPICH = "MPIR_Dup_fn"  # in the ABI's header: MPI_DUP_FN
 _STANDARD = "PMPI_Abi_get_version"

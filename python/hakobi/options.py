@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-#: What adds an option to a command or its function.
+#: A decorator that adds an option to a command or its function.
 Option = Callable[[Any], Any]
 
 

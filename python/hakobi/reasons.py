@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 
-#: What launchers say at length, in one line.
+#: Launchers' long messages, in one line each.
 _CAUSES = (
     (
         r'direct launched using "srun"',
@@ -18,8 +18,9 @@ _CAUSES = (
         "into HAKOBI_MPIEXEC",
     ),
 )
-#: How a rank's end by a signal is told: by Open MPI and MPICH with its number, by Slurm in the C library's words.
-#: MPICH gives an exit code in the same words ("Hangup (signal 1)" for 1), but is then itself ended with that code.
+#: How a rank's end by a signal is told: by Open MPI and MPICH with its number, by Slurm in the C library's
+#: words. MPICH gives an exit code in the same words ("Hangup (signal 1)" for 1), but is then itself ended
+#: with that code.
 _SIGNAL_NUMBER = r"exited on signal (\d+)|EXIT CODE: (\d+)"
 _SIGNAL_WORDS = {
     text: number for number in signal.valid_signals() if number < signal.SIGRTMIN and (text := signal.strsignal(number))

@@ -90,7 +90,7 @@ def _finite(text: str) -> float:
     return value
 
 
-#: What is larger is something else: a device, an endless pipe.
+#: A larger file is something else: a device, an endless pipe.
 MOST_LINE_BYTES, MOST_FILE_BYTES = 64 << 20, 1 << 30
 
 #: Levels of lists and objects in a line; a record has four.

@@ -25,9 +25,10 @@ from scipy import special
 
 from hakobi.words import seconds_digits
 
-#: Of intervals that are shown.
+#: The confidence of intervals that are shown.
 CONFIDENCE = 0.95
-#: Of comparisons: the same thing twice is called different in about 2 of 100 studies, and in fewer than 5 for certain.
+#: The confidence of comparisons: the same thing twice is called different in about 2 of 100 studies, and in
+#: fewer than 5 for certain.
 COMPARISON_CONFIDENCE = 0.98
 
 
@@ -164,7 +165,7 @@ def compare_interleaved(
     return Comparison(float(np.median(differences)), interval, not interval.contains(0.0))
 
 
-#: Of two that were never measured together.
+#: The verdict on two that were never measured together.
 UNKNOWN_RATIO = Comparison(math.nan, Interval(0.0, math.inf, 1.0), False)
 
 

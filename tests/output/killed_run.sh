@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a killed run leaves: killed_run.sh KILLED_RUN HAKOBI_GATHER LAUNCHER...
+# Tests the files that a killed run leaves: killed_run.sh KILLED_RUN HAKOBI_GATHER LAUNCHER...
 # Steps that were ended have their file (per-process: after hakobi-gather), the others have none, whatever the method; where
 # output is hidden, fewer may have one.
 set -eu

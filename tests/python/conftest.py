@@ -27,15 +27,15 @@ from running import Result, end_started
 FAKES = Path(__file__).parent / "fakes"
 SEED = os.environ.get("HAKOBI_SEED")
 
-# A shell starts what it puts in the background with SIGINT ignored, and processes inherit that: tests that send it to
-# one would wait in vain.
+# A shell starts what it puts in the background with SIGINT ignored, and processes inherit that: tests that
+# send it to one would wait in vain.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The machine may be busy with other tests: an example's time says nothing here.
 settings.register_profile("hakobi", deadline=None, max_examples=60)
 settings.load_profile("hakobi")
 
-#: What a batch system tells a job of its allocation: to tests it is one machine like any other.
+#: Variables by which a batch system describes an allocation: to tests it is one machine like any other.
 BATCH_SYSTEMS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
 
 

@@ -366,7 +366,7 @@ HARMLESS = {
     "run.zarr packed zarr.json: another type", "pieces of nobody",
 }  # fmt: skip
 HARMLESS |= {f"run_000001.nc: {what}" for what in ("a link", "a pipe", "a folder")}
-#: What a reader has no use for. The library tells of markers on stderr.
+#: Files that a reader has no use for. The library tells of markers on stderr.
 NOT_READ = {("library", "run.series.nc"), ("listed", "run.series.nc"), ("viewer", "run.series.nc"),
             ("library", "marker"), ("viewer", "marker")}  # fmt: skip
 

@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.programs, pytest.mark.once]
 FLAVOUR = programs.flavour()
 RANKS = 4
 Ints = tuple[int, ...]
-#: What is read besides values, of metadata: blocks of 64 KiB, on each rank where it is HDF5 that finds the chunks.
+#: The bytes read of metadata, besides values: blocks of 64 KiB, on each rank where it is HDF5 that finds the
+#: chunks.
 METADATA_BYTES = 24 * (64 << 10)
 #: Longer gaps between pieces are not read over.
 GAP_BYTES = 256 << 10

@@ -26,7 +26,7 @@ SAYS = {
     "aprun": ("aprun", ""),
     "own": ("start-ranks", "start-ranks 3"),
 }
-#: What a user puts behind the launcher in HAKOBI_MPIEXEC.
+#: Words that a user puts behind the launcher in HAKOBI_MPIEXEC.
 OWN_WORDS = {"srun": "--mpi=pmix", "flux": "run -o mpi=none", "openmpi": "--map-by core"}
 
 
@@ -128,7 +128,7 @@ def test_conditions_name_the_library_and_what_starts_it(
     assert conditions.collect("mpich")["mpi"] == "MPICH by mpiexec"  # not Open MPI's version under MPICH's name
 
 
-# --- what is passed on ------------------------------------------------------------------------------------------------
+# --- what is passed on --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(
     assert text in result.line()
 
 
-# --- allocations ------------------------------------------------------------------------------------------------------
+# --- allocations --------------------------------------------------------------------------------------------
 
 
 def in_slurm(monkeypatch: pytest.MonkeyPatch, cpus: str = "2(x4)") -> None:
@@ -306,7 +306,7 @@ def test_the_doctor_looks_at_the_allocation(chosen: Callable[..., Path], monkeyp
     assert machine.batch_system()[-1].advice == "HAKOBI_MPIEXEC=no-such-srun is no program"
 
 
-# --- why it failed ----------------------------------------------------------------------------------------------------
+# --- why it failed ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

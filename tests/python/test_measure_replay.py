@@ -241,7 +241,7 @@ def endless() -> dict[str, Ranks]:
     }
 
 
-#: What the prediction passes over: it goes on where no later repetition is to be thought of.
+#: Events that the prediction passes over: it goes on where no later repetition is to be thought of.
 LEFT_OVER: dict[str, Ranks] = {
     "a small message": [[["send", 1, 0, 0, 8, 4096, 0, 1]], []],
     "a root's broadcast": [[["bcast", 0, -1, 0, 8, 4096, 0, 1]], []],

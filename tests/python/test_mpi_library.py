@@ -20,7 +20,7 @@ from running import Result, start
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = ROOT / "tests" / "mpiio" / "programs" / "blocks_program.c"
 MPICH = Path("/usr/lib") / f"{os.uname().machine}-linux-gnu" / "libmpich.so.12"
-#: What MPICH 3.4 does not have: large counts and sessions.
+#: Functions that MPICH 3.4 does not have: large counts and sessions.
 NOT_IN_3_4 = r"P?MPIX?_\w+_c|P?MPI_Session_\w+"
 
 needs_mpich = pytest.mark.skipif(not MPICH.is_file() or shutil.which("mpicc.mpich") is None, reason="no MPICH here")
@@ -43,7 +43,7 @@ def linked(folder: Path, *libraries: Path) -> Path:
     return program
 
 
-# --- What a library is ------------------------------------------------------------------------------------------------
+# --- What a library is --------------------------------------------------------------------------------------
 
 
 @needs_mpich
@@ -115,7 +115,7 @@ def test_a_program_with_two_mpi_libraries_is_refused_by_name(hakobi: Callable[..
     assert hakobi("run", "--off", "--print", "--", program).status == 0
 
 
-# --- Programs ---------------------------------------------------------------------------------------------------------
+# --- Programs -----------------------------------------------------------------------------------------------
 
 FOLDER = ROOT / "build" / "mpich"
 with_drop_in = pytest.mark.skipif(
@@ -197,7 +197,7 @@ def test_of_two_drop_ins_that_are_preloaded_the_first_works(tmp_path: Path) -> N
     assert "taken     1 collective writes and 1 collective reads" in done.stderr
 
 
-# --- The ABI of the MPI 5 standard ------------------------------------------------------------------------------------
+# --- The ABI of the MPI 5 standard --------------------------------------------------------------------------
 
 
 @pytest.mark.programs

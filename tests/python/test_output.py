@@ -190,7 +190,7 @@ out.close()
     assert list(tmp_path.iterdir()) == []
 
 
-#: What one rank of two asks for, and what every rank is then told.
+#: The request of one rank of two, and the answer that every rank then gets.
 REFUSED = [
     (r'put(name="a\0b")', r"name 'a\x00b' has a NUL character"),
     (r'put(name="a\udcff")', r"name 'a\udcff' has surrogates"),

@@ -299,7 +299,7 @@ def test_a_refused_request_is_one_clear_message(browser: browsers.Browser, tmp_p
         assert all("422" in line for line in errors(browser))
 
 
-#: What the page gives to be saved: as the next script finds it.
+#: The file that the page gives to be saved: as the next script finds it.
 CATCH = """
 window.given = [];
 const make = URL.createObjectURL;

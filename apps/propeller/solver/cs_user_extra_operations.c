@@ -1,4 +1,4 @@
-/* What is done with a step's result: thrust and torque are summed, and the step is written. `time_s` of the record is the time from
+/* Takes a step's result: thrust and torque are summed, and the step is written. `time_s` of the record is the time from
  * the first step's beginning to the last output's end, of the slowest rank. */
 #include "cs_defs.h"
 

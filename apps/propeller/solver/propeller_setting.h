@@ -1,4 +1,4 @@
-/* What one run of the propeller is, told by environment variables (propeller_setting.c has their names). */
+/* The settings of one run of the propeller, from environment variables (propeller_setting.c has their names). */
 #ifndef PROPELLER_SETTING_H
 #define PROPELLER_SETTING_H
 
@@ -23,7 +23,7 @@ typedef struct {
 /* Read at the first call; a value that is no number ends the program. */
 const propeller_setting* propeller_get_setting(void);
 
-/* Of the water that flows in, and of the screw, which turns about -x. */
+/* The speeds of the water that flows in, and of the screw, which turns about -x. */
 double propeller_inflow_m_s(void);
 double propeller_omega_rad_s(void);
 

@@ -20,7 +20,7 @@ from hakobi_lab.testbed.bed import await_end, check_namespaces, end_namespaces, 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "libpmix2")
 #: How long all of it may take to come up: a second, on a machine with nothing else to do.
 START_S = 150.0
-#: What a node has of its own: a folder below these is seen on nodes where it is named to Cluster.
+#: A node's own folders: a folder below these is seen on nodes where it is named to Cluster.
 OWN = (Path("/tmp"), Path("/dev/shm"))
 
 

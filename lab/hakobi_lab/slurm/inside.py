@@ -20,7 +20,8 @@ HEAD, NETWORK = "10.77.0.254", "10.77.0"
 SRV = Path("/srv")
 NODES_S = 100.0
 
-#: No cgroups, no accounting, no limits: nodes without any of their own, and jobs that start as soon as there is room.
+#: No cgroups, no accounting, no limits: nodes without any of their own, and jobs that start as soon as there
+#: is room.
 CONFIGURATION = """
 ClusterName=testbed
 SlurmctldHost=head({head})
@@ -44,7 +45,8 @@ KillWait=5
 PartitionName=work Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
-#: What makes a node: its name, then the folders that it sees although they are below its own /tmp or /dev/shm.
+#: The parts of a node: its name, then the folders that it sees although they are below its own /tmp or
+#: /dev/shm.
 NODE = """
 hostname "$1" && shift
 mount -t tmpfs -o mode=1777 tmp /tmp

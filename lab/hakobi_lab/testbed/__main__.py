@@ -28,7 +28,7 @@ from hakobi.programs import Program
 from hakobi_lab.testbed import Testbed, parse
 from hakobi_lab.testbed.ending import end_with
 
-#: What undoes a fault.
+#: The words that undo a fault.
 UNDONE = {"stop": "continue", "cut": "restore"}
 
 

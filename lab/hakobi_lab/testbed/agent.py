@@ -1,6 +1,6 @@
 """In place of ssh: `agent.py NODE WORD…` runs a shell command on a node and ends with its status.
 
-What passes between the agent and a node (node.py): the agent sends one line of JSON {"shell": TEXT}; the node answers
+Protocol between the agent and a node (node.py): the agent sends one line of JSON {"shell": TEXT}; the node answers
 with frames of a letter (o: its stdout, e: its stderr, s: its exit status as text, the last) and a length of four bytes.
 A connection that ends early ends the command. With the standard library alone: nodes run it by the system's Python.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from hakobi import programs
 from hakobi.file_lock import lock
 
-#: What every testbed needs: the nodes' kernel, and what loads its modules.
+#: Packages that every testbed needs: the nodes' kernel, and the loader of its modules.
 COMMON = ("user-mode-linux", "busybox")
 
 

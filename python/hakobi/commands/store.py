@@ -31,7 +31,7 @@ _HELP = {
 }
 
 
-#: What may take long and says little until its end: what it is doing then.
+#: Commands that may take long and say little until their end: what they are doing then.
 _COUNTED = {
     "archive": "archiving",
     "check": "checking",

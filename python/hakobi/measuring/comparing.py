@@ -34,7 +34,7 @@ ERROR_RATE = 0.02
 #: Relative difference of medians that is named at least.
 LEAST = 0.10
 
-#: What identifies a measurement, in the order in which it is printed.
+#: Members that identify a measurement, in the order in which it is printed.
 KEYS = (
     "benchmark",
     "app",
@@ -56,9 +56,9 @@ KEYS = (
 #: Keys whose value needs its name to be understood; of the others the value is enough.
 NAMED_KEYS = ("piece_bytes", "cb_bytes", "sync", "is_synced", "arguments")
 
-#: What must be equal for two files to be of one machine.
+#: Members that must be equal for two files to be of one machine.
 MACHINE = ("host", "machine", "processor", "cpu", "num_cores", "cores")
-#: What else explains a difference.
+#: Other members that explain a difference.
 CIRCUMSTANCES = ("mpi_library", "mpi", "kernel", "commit", "window_bytes", "consume", "oversubscribed")
 
 Key = tuple[tuple[str, Any], ...]

@@ -16,8 +16,8 @@ from hakobi.records import read as read_records
 
 PROGRAM = "hakobi-bench-hypercrossbar"
 
-#: Of a full Ethernet frame of 1514 bytes (as the shaper counts, without preamble and checksum) 1448 are payload under
-#: TCP with time stamps. Acknowledgements of the other way are not taken off.
+#: 1448 bytes of a full Ethernet frame of 1514 (as the shaper counts, without preamble and checksum) are
+#: payload under TCP with time stamps. Acknowledgements of the other way are not taken off.
 FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
 
 

@@ -25,7 +25,7 @@ from hakobi.measuring.trace import COLLECTIVES, Event, Trace
 #: Bytes up to which a send completes by itself, where the library does not say another number.
 EAGER_BYTES = 4096
 
-#: Which measured pattern stands for a collective that has none of its own.
+#: The measured pattern that stands for a collective without one of its own.
 STANDS_FOR = {
     "barrier": "barrier",
     "bcast": "bcast",

@@ -17,14 +17,15 @@ from dataclasses import dataclass, field
 
 #: Names of the rows, in order: what is on in each.
 NAMES = ("default", "no-single-copy", "no-shared-memory", "eager-1K", "eager-64K")
-#: Rows of the library's own choice between two ranks that are placed: by hwloc, or on two nodes of this machine.
+#: Rows of the library's own choice between two ranks that are placed: by hwloc, or on two nodes of this
+#: machine.
 OTHER_NODE = "other-node"
 PLACES = {
     "same-core-complex": "two cores that share the last-level cache",
     "other-socket": "two cores of different sockets",
     OTHER_NODE: "two nodes of this machine (namespaces), TCP between them",
 }
-#: What OTHER_NODE is in a batch system's allocation of several nodes.
+#: The name of OTHER_NODE in a batch system's allocation of several nodes.
 ALLOCATED_NODES = "two nodes of the allocation"
 
 
@@ -160,7 +161,7 @@ def _mpich(tool: Ask) -> list[Transport]:
     ]
 
 
-#: What makes a library say at start-up what it chose, by MPI library.
+#: Variables that make a library say at start-up what it chose, by MPI library.
 TALKING = {
     "openmpi": {"OMPI_MCA_pml_base_verbose": "10", "UCX_LOG_LEVEL": "info"},
     "mpich": {"UCX_LOG_LEVEL": "info"},

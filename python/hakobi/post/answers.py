@@ -18,7 +18,7 @@ from hakobi.post.source import Axis, Field, default_field
 _WHOLE_BYTES = 16 << 20
 #: A chunk is unpacked whole, and HDF5 holds it packed beside it.
 MOST_CHUNK_BYTES = 256 << 20
-#: What a sample may unpack of chunks, and its pieces: so many of contiguous values.
+#: The bytes of chunks that a sample may unpack, and its pieces: so many of contiguous values.
 _SAMPLE_BYTES, _NUM_PIECES, _PIECE = 256 << 20, 800, 128
 #: The most points of a line, and the most steps of a time series in one answer.
 MOST_SAMPLES = 2048

@@ -6,7 +6,7 @@
  3. Least and greatest values are the last step's, from its overview, else from its values where they are few; or all
     steps', when asked.
 
-What cannot be read is a sentence in `problems`, and the rest goes on.
+A file that cannot be read is a sentence in `problems`, and the rest goes on.
 """
 
 from __future__ import annotations

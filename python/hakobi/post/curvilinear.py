@@ -7,7 +7,7 @@ is to all others a field like any other.
 1. A cell reaches in each of its two directions as far as to the nearer of its two neighbours: the other may be beyond a
    seam.
 2. Every cell is strewn over the map by points as close as the map's cells, those near its middle last.
-   What is left between them goes to a neighbour's cell that reaches there.
+   A gap left between them goes to a neighbour's cell that reaches there.
 """
 
 from __future__ import annotations

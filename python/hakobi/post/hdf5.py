@@ -38,7 +38,7 @@ _NARROW = ("one dimension only", "one dimension and time only")
 LOCK = threading.Lock()
 #: Files that nobody uses any more, and that were given up while LOCK was held.
 _given_up: collections.deque[Any] = collections.deque()
-#: What h5py raises for files that are damaged.
+#: Exceptions of h5py for damaged files.
 ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
 
 

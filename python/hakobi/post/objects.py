@@ -29,7 +29,7 @@ _JOINED_GAP = 256 << 10
 #: Longer ranges are several requests, which one connection would serve one after the other.
 _MOST_REQUEST = 8 << 20
 _REQUESTS = 8
-#: What HDF5 reads of metadata comes by blocks.
+#: HDF5's metadata are read by blocks of this size.
 _BLOCK, _MOST_BLOCKS = 256 << 10, 128
 #: Compressed chunks of one view, which are asked for together.
 _MOST_FETCHED = 64 << 20

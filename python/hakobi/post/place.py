@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from hakobi.errors import FormatError, InputError
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)/*(.*)", re.DOTALL)
-#: What obstore reads, and no other address: its path would be that of a file in a folder "gs:".
+#: The schemes that obstore reads; the path of another one would be that of a file in a folder "gs:".
 _SCHEMES = ("s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https")
 
 

@@ -21,7 +21,7 @@ from hakobi.store.grib_grid import Grid, Projection, grid_of
 from hakobi.store.grib_names import EPOCH, words_of
 from hakobi.store.parameters import param_name, step_end_s
 
-#: What makes a folder a store.
+#: The file that makes a folder a store.
 MARK = "hakobi-store"
 #: Keywords that say when, and those that name a field first.
 _WHEN = ("date", "hdate", "time", "step", "iteration", "trajectory", "cycle")

@@ -7,7 +7,7 @@ A tile on the wire: offset and scale (float64), rows and columns (uint16), bytes
 of all values, the next ones and so on, which deflate packs better than whole values. Values of 2 bytes are float16:
 (value - offset) / scale; those of 8 bytes are float64, as they are.
 
-Which of the two a picture needs, its colours say (reduction.resolves): whoever paints a tile of float16 and finds that
+A picture's colours tell which of the two it needs (reduction.resolves): whoever paints a tile of float16 and finds that
 it does not tell the colours apart asks for the exact one. Exact tiles of coarse levels are made from the step's file.
 """
 
@@ -31,7 +31,7 @@ from hakobi.post.source import Box, Field
 Array = NDArray[Any]
 TILE = 256
 _HEAD = struct.Struct("<ddHHI")
-#: What one tile may read of a step's file to have means where there is no overview.
+#: The bytes of a step's file that one tile may read to have means where there is no overview.
 _MEAN_BYTES = 64 << 20
 _PIECE_CELLS = 1 << 20
 

@@ -43,7 +43,7 @@ _BLOSC_HEADER = struct.Struct("<BBBBIII")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _TYPES = {f"{kind}{bits}" for kind, sizes in (("float", (32, 64)), ("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)))
           for bits in sizes}  # fmt: skip
-#: What reading of JSON raises that is not what it should be.
+#: Exceptions of reading JSON that is not what it should be.
 _ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 

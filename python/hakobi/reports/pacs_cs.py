@@ -23,7 +23,7 @@ from hakobi.words import binary_text, count_text
 RATE_MBIT = 100
 _KIB, _MIB = 1 << 10, 1 << 20
 _HISTOGRAM_BYTES = 64 * _KIB
-#: What MPI, halo and buffer arrays take a message on average, for the number of exchanges that fit.
+#: The time of MPI, halo and buffer arrays for a message on average, for the number of exchanges that fit.
 _HISTOGRAM_S = 4.5e-3
 _NUM_EXCHANGES = 10_000
 _LATE_US = 300

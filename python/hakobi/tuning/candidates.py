@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hakobi.errors import InputError, unknown_name
 
-#: Hints and the values that are tried where the user names none. The defaults are not among them (docs/hints.md), but
-#: for hints whose default depends on the file.
+#: Hints and the values that are tried where the user names none. The defaults are not among them
+#: (docs/hints.md), but for hints whose default depends on the file.
 USUAL: Mapping[str, tuple[str, ...]] = {
     "hakobi_aggregators_per_node": ("2", "4", "8"),
     "cb_buffer_size": ("1M", "16M", "64M"),
@@ -20,7 +20,7 @@ OF_STRIPES: Mapping[str, tuple[str, ...]] = {
     "striping_factor": ("1", "4", "16", "-1"),
     "striping_unit": ("1M", "4M", "16M"),
 }
-#: What may be tried with values that the user names.
+#: Hints that may be tried with values that the user names.
 OTHERS = (
     "cb_nodes",
     "hakobi_io_threads",

@@ -7,7 +7,7 @@
 3. To the confirmation go the best of the search and, where several hints are each faster than the defaults outside the
    spread, their best values together. Who is best of many was lucky, too: nothing of the search counts there.
 4. Chosen is what is faster than the defaults outside the spread of the confirmation's rounds alone; else the defaults.
-   Of two that cannot be told apart the one with fewer hints.
+   Between two that cannot be told apart, the one with fewer hints.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from hakobi.tuning import candidates
 from hakobi.tuning.candidates import Candidate
 from hakobi.words import bytes_text, count_text
 
-#: Of a job by hakobi-bench-collective: seconds for its samples, and how many there are of each contender.
+#: A job of hakobi-bench-collective: seconds for its samples, and how many there are of each contender.
 SAMPLING_S, LEAST_SAMPLES, MOST_SAMPLES = 1.0, 2, 4
 
 

@@ -57,7 +57,7 @@ static long view_bytes(int file) {
     return file == 0 ? file_bytes : file_bytes / size / block * block;
 }
 
-/* What rank `of` moves: alike on all ranks, as each calls it for all in turn. On file 0 the ranks' parts do not overlap. */
+/* The blocks that rank `of` moves: alike on all ranks, as each calls it for all in turn. On file 0 the ranks' parts do not overlap. */
 static void draw_part(int file, int of, long* begin, long* length) {
     long span = file == 0 ? file_bytes / size : view_bytes(file);
     *length = (long)draw(&common, 5) == 0 ? 0 : 1 + (long)draw(&common, most_bytes);

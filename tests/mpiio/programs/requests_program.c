@@ -1,4 +1,4 @@
-/* What MPI says of requests and of errors at completion, with nonblocking and split collectives:
+/* MPI's rules for requests and for errors at completion, with nonblocking and split collectives:
  *
  *     requests_program FILE            freed and cancelled requests, progress without calls of MPI, errors on a file that may not grow
  *     requests_program FILE finalize   MPI ends with an operation that nobody has completed, of a file that nobody has closed */

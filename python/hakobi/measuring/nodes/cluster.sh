@@ -48,7 +48,7 @@ unset HAKOBI_CLUSTER_INSIDE
 flavour=$1 mpiexec=$2 num_nodes=$3 ranks_per_node=$4 shared=$5
 shift 5
 
-# What only this namespace sees: a place for our files that no node's mount hides, and the names of the nodes.
+# Mounts that only this namespace sees: a place for our files that no node's mount hides, and the names of the nodes.
 mount -t tmpfs -o mode=755 cluster /mnt
 if [ "${HAKOBI_CLUSTER_KEEP:-}" = "" ]; then
     rm -rf "$shared"

@@ -21,7 +21,7 @@ IN_FDB = (
     "fdbDataSyncOnFlush, sync of the directory fileHandleSyncsParentDir"
 )
 
-#: What the two are.
+#: The two folders, described.
 DIRECTORIES = (
     f"{FIRST}: the folder of --dir. {SECOND}: {SLOW.words()}, laid over the file calls in the same folder; it stands "
     "for the report's Lustre directories."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What a trace's events are to a reader.
+#: Names of a trace's events for a reader.
 _KINDS = {"deposit": "exchange", "collect": "exchange", "write": "file access", "read": "file access"}
 
 

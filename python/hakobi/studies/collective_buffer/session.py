@@ -29,7 +29,7 @@ from hakobi.records import Record
 from hakobi.words import count_text
 
 _CYCLES = re.compile(r"(\d+) cycles of ([0-9.]+) MiB .*?access '(\w+)'")
-#: Of a job's share of the time: what its samples may take. The rest is starting it and making files.
+#: The part of a job's share of the time that its samples may take. The rest is starting it and making files.
 SAMPLING_SHARE = 0.7
 
 

@@ -43,12 +43,13 @@ APP = "tsunami"
 #: The study's one storage: 1 Gbit/s to one server.
 STORAGE = "slow"
 MODEL = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
-#: What many programs do today, and the best that there is. The MPI library's own collective write (`parallel`) would
-#: not fit into the time: Open MPI's takes several times as long as the server needs for the bytes.
+#: The method of many programs today, and the best that there is. The MPI library's own collective write
+#: (`parallel`) would not fit into the time: Open MPI's takes several times as long as the server needs for
+#: the bytes.
 METHODS = ("root", "pipelined" + HIDDEN)
 ROUNDS = 4
-#: Each rank's share of a run of the study. Two ranks compute for three seconds; their output occupies the storage for
-#: three quarters of that. Many steps: only the last one of a run cannot be hidden.
+#: Each rank's share of a run of the study. Two ranks compute for three seconds; their output occupies the
+#: storage for three quarters of that. Many steps: only the last one of a run cannot be hidden.
 HOURS_A_RANK, STEPS_A_RANK = 2.625, 15
 STUDY_ARGUMENTS = ("--resolution", "10")
 #: The run to look at: long enough for the wave to reach the farthest gauge.
@@ -57,7 +58,8 @@ WAVE_ARGUMENTS = ("--resolution", "10", "--output-interval", "15", "--precision"
 #: Seconds after which no run of the study is started; what comes after it takes 15.
 BUDGET_S = 72.0
 MEMORY = Path("/dev/shm")
-#: What a run of the study writes (removed before the next one), what stays in the folder, and the memory of two ranks.
+#: The bytes that a run of the study writes (removed before the next one), those that stay in the folder, and
+#: the memory of two ranks.
 RUN_BYTES, KEPT_BYTES, RANKS_BYTES = 300_000_000, 180_000_000, 500_000_000
 MAX_FRAMES = 37
 

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
 METHODS = ("per-process", "root", "parallel", "pipelined", "writers")
-#: Behind a method's name: a step is stored while the next is computed (OutputOptions::asynchronous). A name without it
-#: is the method unhidden, `auto` aside, which does what it does for users.
+#: Behind a method's name: a step is stored while the next is computed (OutputOptions::asynchronous). A name
+#: without it is the method unhidden, `auto` aside, which does what it does for users.
 HIDDEN = "+hidden"
 #: The methods that can do that.
 HIDING = ("per-process", "root", "pipelined", "writers")
-#: What the program writes with by itself, without Hakobi; and the same with the drop-in in front of its MPI-IO.
+#: The program's own way of writing, without Hakobi; and the same with the drop-in in front of its MPI-IO.
 OWN = "own"
 DROP_IN = "+drop-in"
 
@@ -180,7 +180,7 @@ def check_repetitions(count: int) -> int:
     return count
 
 
-#: What the study itself tells the application.
+#: Arguments that the study itself gives the application.
 OWN_OPTIONS = ("--method", "--output", "--json", "--sync", "--asynchronous", "--synchronous")
 
 

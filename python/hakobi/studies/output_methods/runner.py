@@ -10,7 +10,7 @@ For each run:
  4. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
  5. The record is appended to the JSON file, so that what is finished survives whatever follows, and is taken up.
 
-What becomes of a run that fails, and of a study that is ended, is hakobi.measuring.session's; `Outcome.end` says it.
+hakobi.measuring.session handles a run that fails and a study that is ended; `Outcome.end` says so.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hakobi.words import bytes_text, count_text
 if TYPE_CHECKING:
     from hakobi_lab.testbed import Testbed
 
-#: What is missing where a program of the user's own ends well and says nothing.
+#: The reason of a gap where a program of the user's own ends well and says nothing.
 NO_RECORD = (
     'ended without its record: rank 0 has to append one line {"time_s": SECONDS} to the file that --json names '
     "(docs/own-study.md)"

@@ -24,7 +24,7 @@ PROGRAM = "hakobi-scale"
 METHODS = ("root", "writers", "per-process", "parallel", "pipelined", "pipelined+layout")
 DEFAULT_METHODS = tuple(name for name in METHODS if name != "per-process")
 MOST_RANKS = 100_000
-#: What can limit a write, and what that is.
+#: Limits of a write, with their descriptions.
 LIMITS = {
     "servers": "the file's servers, with data",
     "locks": "the file's servers, moving locks between nodes",

@@ -54,6 +54,18 @@ def test_a_circle_of_imports_is_found_wherever_they_stand(tmp_path: Path) -> Non
     assert found == ["python/hakobi/a.py:1", "python/hakobi/b.py:5", "python/hakobi/part/c.py:1"]
 
 
+def test_what_type_checkers_read_counts_between_packages(tmp_path: Path) -> None:
+    for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from hakobi.{} import x\n"
+    files = {
+        "python/hakobi/a/__init__.py": "",
+        "python/hakobi/a/one.py": for_types.format("a.two"),
+        "python/hakobi/a/two.py": "from hakobi.a import one\nfrom hakobi.b import three\n",
+        "python/hakobi/b/__init__.py": "",
+        "python/hakobi/b/three.py": for_types.format("a.two"),
+    }
+    assert findings(tmp_path, "import-circles", files) == ["python/hakobi/a/two.py:2", "python/hakobi/b/three.py:3"]
+
+
 def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) -> None:
     fortran = [f"fortran/{path.name}" for path in (ROOT / "fortran").glob("hakobi*.f90")]
     headers = ("include/hakobi.h", "include/hakobi_store.h", "include/hakobi/bindings.h", "include/hakobi/version.h")
@@ -109,6 +121,52 @@ def of_members(num: int) -> str:
 """
 
 
+def wrapped(num: int, part: str, more: str = "") -> str:
+    """A class of ten data members and of a part, which has the rest of that many."""
+    inner = "".join(f"        int p{i} = 0;\n" for i in range(num - 10))
+    own = "".join(f"    int m{i}_;\n" for i in range(10))
+    return f"class A {{\n{own}" + part.format(inner) + f"{more}}};\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "struct HAKOBI_HIDDEN A::Impl",
+        "struct alignas(64) A",
+        "class alignas(cache_line_bytes()) [[nodiscard]] A final : public B",
+        'struct __attribute__((visibility("hidden"))) A',
+        "template <>\nstruct A<int>",
+    ],
+)
+def test_members_are_counted_behind_attributes(tmp_path: Path, head: str) -> None:
+    text = head + " {\n" + "    int a{0};\n" * 13 + "};\n"
+    assert findings(tmp_path, "members", {"src/io/a.cpp": text}) != []
+    assert findings(tmp_path, "members", {"src/io/a.cpp": text.replace("    int a{0};\n", "", 1)}) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "more", "counts"),
+    [
+        ("    struct Part {{\n{}    }} part_;\n", "", True),
+        ("    struct {{\n{}    }} part_;\n", "", True),
+        ("    struct Part {{\n{}    }};\n    Part part_ = {{}};\n", "", True),
+        ("    struct Part {{\n{}    }} part_;\n", "    std::vector<Part> parts() const;\n", False),
+        ("    struct Part {{\n{}    }};\n", "    std::vector<Part> parts_;\n", False),
+    ],
+)
+def test_a_part_with_one_object_counts_with_its_owner(tmp_path: Path, part: str, more: str, counts: bool) -> None:
+    files = {"src/io/a.hpp": wrapped(16, part, more)}
+    assert findings(tmp_path, "members", files) == (["src/io/a.hpp:1"] if counts else [])
+    assert findings(tmp_path, "members", {"src/io/a.hpp": wrapped(15, part, more)}) == []
+
+
+def test_an_exception_that_is_not_needed_any_more_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "CROWDED", {"src/io/a.hpp": {"A": (14, "waits")}})
+    assert findings(tmp_path, "members", {"src/io/a.hpp": of_members(13)}) == []
+    assert findings(tmp_path, "members", {"src/io/a.hpp": of_members(15)}) == ["src/io/a.hpp:1"]
+    assert findings(tmp_path, "members", {"src/io/a.hpp": of_members(12)}) == ["src/io/a.hpp:1"]
+
+
 @pytest.mark.parametrize(
     ("rule", "path", "bad", "good"),
     [
@@ -128,6 +186,11 @@ def of_members(num: int) -> str:
         ("folders", "src/utils/a.cpp", "", ""),
         ("guards", "src/io/a.hpp", "int x;\n", "#pragma once\n"),
         ("todo", "src/io/a.cpp", "// TODO: faster\n", "// TODO #12: faster\n"),
+        ("words", "src/io/a.hpp", "    /// What a call costs.\n", "    /// The cost of a call.\n"),
+        ("words", "src/io/a.hpp", "//  1. Of each rank: its block.\n", "// Whatever it costs.\nint a;  // Of b.\n"),
+        ("words", "include/a.h", "/* A thing.\n * Which it is. */\n", "/* A thing\n * which it is. */\n"),
+        ("words", "fortran/a.f90", "!> Whose it is.\n", "x = 1 ! Whose it is.\n"),
+        ("words", "python/a.py", '"""What it does."""\n', '"""Does it."""\nWHAT = "What it does."\n'),
         ("places", "docs/a.md", "see /root/notes\n", "see <prefix>/root/notes\n"),
     ],
 )

@@ -237,6 +237,19 @@ def test_a_page_is_on_a_shelf(tmp_path: Path) -> None:
     assert findings(tmp_path, "shelves", {}) == ["docs/index.md:1", "docs/c.md:1"]
 
 
+def test_each_decision_has_a_status_and_each_gap_a_reason(tmp_path: Path) -> None:
+    index = "| 1 | [One](0001-one.md) | in force |\n| 4 | [Four](0004-four.md) | replaced by 1 |\n"
+    files = {
+        "docs/decisions/0001-one.md": "# 1. One\n",
+        "docs/decisions/0004-four.md": "# 4. Four\n",
+        "docs/decisions/README.md": index + "## Numbers without a page\n2 and 3 were never written.\n",
+    }
+    assert findings(tmp_path, "decisions", files) == []
+    assert findings(tmp_path, "decisions", {"docs/decisions/README.md": index}) == ["docs/decisions/README.md:1"] * 2
+    lacks = {"docs/decisions/README.md": files["docs/decisions/README.md"].replace("| in force |", "| |")}
+    assert findings(tmp_path, "decisions", lacks) == ["docs/decisions/0001-one.md:1"]
+
+
 HEADER = "enum class ErrorCode : int {\n    ok = 0,\n    no_space = 9,  ///< full\n};\n"
 
 

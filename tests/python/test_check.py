@@ -277,3 +277,51 @@ def test_a_missing_tree_is_one_line() -> None:
     command = [sys.executable, SCRIPT, "--root", "/nowhere"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "tools/check: /nowhere is no folder\n")
+
+
+WRAP = ROOT / "tools" / "wrap"
+
+
+def wrap(tmp_path: Path, name: str, text: str) -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    subprocess.run([sys.executable, WRAP, path], check=True)
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "heads"),
+    [
+        ("a.hpp", "    /// {}end.\n", ["    /// "] * 2),
+        ("a.hpp", "/// {}\n/// ends early.\n/// Next.\n", ["/// "] * 3),
+        ("a.cpp", "//  1. {}end\n//     of it.\n//  2. Next.\n", ["//  1. ", "//     ", "//  2. "]),
+        ("a.h", "/* {}end. */\n", ["/* ", " * "]),
+        ("a.c", "/* A.\n * {}end. */\n", ["/* ", " * ", " * "]),
+        ("a.f90", "!> {}end.\n", ["!> "] * 2),
+        ("a.py", "#: {}end.\n", ["#: "] * 2),
+    ],
+)
+def test_long_comments_are_wrapped_as_they_are_made(tmp_path: Path, name: str, text: str, heads: list[str]) -> None:
+    text = text.format("word " * 25)
+    lines = wrap(tmp_path, name, text).splitlines()
+    assert [line.startswith(head) for line, head in zip(lines, heads, strict=True)] == [True] * len(heads)
+    assert max(map(len, lines)) <= 110
+    told = "".join(line.removeprefix(head) + " " for line, head in zip(lines, heads, strict=True))
+    marks = {mark for head in heads for mark in head.split()}
+    assert told.split() == [word for word in text.split() if word not in marks]
+    assert wrap(tmp_path, name, "\n".join(lines) + "\n").splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.hpp", f"///     {'code(); ' * 20}\n"),
+        ("a.hpp", f"/// name    {'word ' * 25}\n"),
+        ("a.cpp", f"int a;  // {'word ' * 25}\n"),
+        ("a.cpp", f"// {'x' * 120}\n"),
+        ("a.py", f'TEXT = """\n# {"word " * 25}\n"""\n'),
+        ("a.hpp", "/// Short.\n/// Lines stay\n/// apart.\n"),
+    ],
+)
+def test_other_lines_stay(tmp_path: Path, name: str, text: str) -> None:
+    assert wrap(tmp_path, name, text) == text

@@ -87,6 +87,7 @@ check: setup ## formatting, lint, types and the rules that tools/check holds
 
 format: setup ## format the C, C++ and Python sources in place
 	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' | xargs .venv/bin/clang-format -i
+	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' '*.f90' '*.py' '*.cmake' | xargs tools/wrap
 	@.venv/bin/ruff format && .venv/bin/ruff check --fix
 
 SITE := build/docs/html

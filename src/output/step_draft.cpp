@@ -212,7 +212,7 @@ Status StepDraft::keep_static(std::size_t field) {
 }
 
 void StepDraft::begin_steps_file() {
-    mesh_.begin_steps_file(step_.path.substr(step_.path.rfind('/') + 1), step_.description.fields);
+    mesh_.begin_steps_file(series::file_name(step_.path), step_.description.fields);
 }
 
 void StepDraft::leave_statics_out() {
@@ -249,10 +249,11 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
     Aside aside{.arrays = {}, .path = step_.path, .part_path = step_.part_path};
     keep_mistake(guarded("the mesh", [&] {
         aside.arrays = mesh_.arrays_of_file();
+        step_.kind = series::Kind::mesh;
         step_.path += series::mesh_suffix;
         step_.part_path = series::part_path(step_.path, series::token(step_.run, step_.number));
         step_.step_in_file = -1;
-        mesh_.set_file(step_.path.substr(step_.path.rfind('/') + 1));
+        mesh_.set_file(series::file_name(step_.path));
     }));
     std::swap(step_.description.fields, aside.arrays.fields);
     std::swap(held_, aside.arrays.held);
@@ -262,6 +263,7 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
 void StepDraft::end_mesh_file(Aside aside) {
     step_.description.fields = std::move(aside.arrays.fields);
     held_ = std::move(aside.arrays.held);
+    step_.kind = series::Kind::step;
     step_.path = std::move(aside.path);
     step_.part_path = std::move(aside.part_path);
 }
@@ -343,8 +345,11 @@ void StepDraft::place_fields(const ChunkEncoder* encoder) {
 }
 
 series::Step StepDraft::names(bool is_whole) const {
-    series::Step names{
-        .run = step_.run, .number = step_.number, .path = step_.path, .part_path = step_.part_path};
+    series::Step names{.run = step_.run,
+                       .number = step_.number,
+                       .kind = step_.kind,
+                       .path = step_.path,
+                       .part_path = step_.part_path};
     names.step_in_file = step_.step_in_file;
     names.layout.file_bytes = step_.layout.file_bytes;
     names.layout.members = step_.layout.members;

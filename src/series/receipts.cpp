@@ -102,7 +102,13 @@ void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num
 Result<Receipts> read_receipts(const std::string& path) {
     Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
     if (!file.ok()) return file.status();
-    return read_all(*file.value(), token_in(path).value_or(0));
+    return read_all(*file.value(), parse(path).token);
+}
+
+FileState state_of(const Name& name, const Receipts& receipts) {
+    if (name.form == Name::Form::final) return FileState::named;
+    if (name.form == Name::Form::whole) return receipts.num_writers > 0 ? FileState::whole : FileState::cut;
+    return receipts.are_all_there() ? FileState::stored : FileState::part;
 }
 
 Status call_whole(const std::string& part, std::int64_t file_bytes) {

@@ -21,10 +21,6 @@ namespace {
 
 constexpr double most_share = 0.01;  // of the run's time
 
-std::string name_of(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 bool is_there(const std::string& path) {
     struct stat info {};
     return ::stat(storage::system_path(path).c_str(), &info) == 0;
@@ -118,10 +114,10 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
         if (record >= entry_of.size()) return false;
         const Series::Entry& entry = *entry_of[record];
         if (source.file.empty() && entry.num_steps > 1) return false;
-        if (source.file.empty()) source.file = name_of(entry.path);
+        if (source.file.empty()) source.file = file_name(entry.path);
         // Names in the file are followed where they are those that the series gives, and no others.
-        if (source.file != name_of(entry.path) &&
-            source.file != name_of(chapter_path(prefix_, series_.numbers[record], format_->extension())))
+        if (source.file != file_name(entry.path) &&
+            source.file != file_name(chapter_path(prefix_, series_.numbers[record], format_->extension())))
             return false;
         record += static_cast<std::size_t>(source.num_records);
     }
@@ -144,7 +140,7 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
 }
 
 bool SeriesView::is_chapter(const format::SeriesSource& source) const {
-    return source.file.starts_with(name_of(view_path(prefix_, ".")));
+    return parse(source.file, file_name(prefix_)).kind == Kind::chapter;
 }
 
 /// It has the records that the series says, from the first on.
@@ -207,7 +203,7 @@ void SeriesView::append_all(const Series::Entry& entry, const format::FoundStep&
     for (std::int64_t s = first_in_file; s < format::num_steps_of(found); ++s) {
         append({.number = entry.step + s,
                 .time = format::time_of(found, s),
-                .file = name_of(entry.path),
+                .file = file_name(entry.path),
                 .has = has});
     }
 }
@@ -227,7 +223,8 @@ void SeriesView::append(const Expected& step) {
 void SeriesView::expect(std::int64_t number, const std::string& path, const format::StepDescription& step) {
     if (format_ == nullptr) return;
     if (!std::exchange(has_run_, true)) start_with(step);
-    expected_.push_back({.number = number, .time = step.time, .file = name_of(path), .has = fields_of(step)});
+    expected_.push_back(
+        {.number = number, .time = step.time, .file = file_name(path), .has = fields_of(step)});
 }
 
 void SeriesView::complete(std::int64_t number) {
@@ -374,7 +371,7 @@ Status SeriesView::write_chapter(const Copied& copied, std::size_t first, std::s
     // Copies are not made anew where a crash of the system has left zeros in them.
     if (Status status = write_file(chapter, path, true); !status.ok()) return status;
     series_.sources.erase(series_.sources.begin() + at + 1, series_.sources.begin() + behind);
-    series_.sources[first] = {.file = name_of(path), .num_records = num};
+    series_.sources[first] = {.file = file_name(path), .num_records = num};
     for (std::size_t f = 0; f < series_.has.size(); ++f) {
         std::vector<bool>& has = series_.has[f];
         has.erase(has.begin() + at + 1, has.begin() + behind);

@@ -26,10 +26,6 @@ constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_
                            nothing_line = "nothing is there\n";
 constexpr std::int64_t most_marker_bytes = 8192;
 
-std::string name_in_folder(std::string_view path) {
-    return std::string(path.substr(path.rfind('/') + 1));
-}
-
 std::string node_name() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
@@ -221,17 +217,6 @@ Status end_empty_stage(const std::string& prefix, const Marker& marker) {
 
 }  // namespace
 
-std::string marker_path(std::string_view prefix) {
-    return std::string(prefix).append(marker_suffix);
-}
-
-std::optional<std::string> prefix_of_marker(std::string_view path) {
-    if (!path.ends_with(marker_suffix)) return std::nullopt;
-    path.remove_suffix(marker_suffix.size());
-    if (path.empty() || path.ends_with('/')) return std::nullopt;
-    return std::string(path);
-}
-
 bool is_staged(const std::string& prefix) {
     if (storage::is_object_store(prefix)) {
         const Result<storage::ObjectAt> object = storage::object_at(marker_path(prefix));
@@ -242,15 +227,7 @@ bool is_staged(const std::string& prefix) {
 }
 
 std::string Stage::prefix_on(std::string_view stage, std::string_view prefix, const RunId& run) {
-    while (stage.size() > 1 && stage.ends_with('/')) stage.remove_suffix(1);
-    const std::string name = name_in_folder(prefix);
-    const std::string part = part_path(name, token(run, -1));  // run.0123456789abcdef.part
-    return std::string(stage)
-        .append("/")
-        .append(part.substr(0, part.size() - part_suffix.size()))
-        .append(stage_suffix)
-        .append("/")
-        .append(name);
+    return staged_prefix(stage, prefix, token(run, -1));
 }
 
 Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, const RunId& run) {
@@ -357,7 +334,7 @@ Result<std::optional<Marker>> read_marker(const std::string& prefix) {
         if (!series_on_stage(marker.folder).empty()) return std::optional(marker);
     }
     return Status(ErrorCode::format, path + " does not say where its steps are staged: look for " +
-                                         name_in_folder(prefix) +
+                                         file_name(prefix) +
                                          ".*.stage on the nodes of the run, or remove it to give them up");
 }
 

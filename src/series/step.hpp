@@ -30,8 +30,9 @@ struct Part {
 struct Step {
     RunId run{};
     std::int64_t number = 0;
-    std::string path;       ///< the file's final name
-    std::string part_path;  ///< its name until it is whole
+    Kind kind = Kind::step;  ///< or a mesh that steps share
+    std::string path;        ///< the file's final name
+    std::string part_path;   ///< its name until it is whole
     /// In a file that takes several steps (format::GrowingFile): which of them it is, from 0. Such a file gets its final name with the
     /// first one; part_path is that name for later ones. -1: the file is the step's own.
     std::int64_t step_in_file = -1;

@@ -82,7 +82,7 @@ Status write_overview(const Step& step, const std::string& source_path, bool syn
     Descriptor to(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (to.get() < 0) return status_of_errno(errno, "cannot make", path);
     Discarding discarding(path);
-    const std::string name = step.path.substr(step.path.rfind('/') + 1);
+    const std::string name = file_name(step.path);
     Status status = overview::make_overview(from.get(), name, std::move(fields), to.get(), most_bytes);
     if (!status.ok()) return {status.code(), path + ": " + status.text()};
     if (sync && ::fsync(to.get()) != 0) return status_of_errno(errno, "cannot sync", path);

@@ -32,8 +32,8 @@ class PerProcess final : public Method {
         hidden_.prepare();
         if (comm_.rank() != 0) return {};
         if (Status status = series::check_free(step.path); !status.ok()) return status;
-        const std::string folder = series::pieces_folder(storage::system_path(step.path));
-        if (storage::system_path(step.path).empty())
+        const std::string folder = folder_of(step);
+        if (!step.place->limits().has_system_names)
             return {ErrorCode::unsupported,
                     step.path + ": pieces need folders: use another method than per-process"};
         bool may_be_ours = false;
@@ -51,7 +51,7 @@ class PerProcess final : public Method {
     }
 
     mpi::Agreed write(const Step& step) override {
-        const std::string folder = series::pieces_folder(storage::system_path(step.path));
+        const std::string folder = folder_of(step);
         Status status = guarded("writing a piece", [&] {
             const std::string path = series::piece_path(folder, comm_.rank());
             return hidden_.has_writer()
@@ -83,7 +83,7 @@ class PerProcess final : public Method {
         hidden_.drop();
         hidden_folders_.clear();
         // A step that was refused before prepare has no pieces.
-        const std::string folder = series::pieces_folder(storage::system_path(step.path));
+        const std::string folder = folder_of(step);
         if (std::erase(made_folders_, folder) > 0) (void)series::remove_pieces(folder);
     }
 
@@ -118,11 +118,15 @@ class PerProcess final : public Method {
     }
 
   private:
-    /// Of the pieces of a step, or of a mesh.
+    /// Holds the pieces of a step, or of a mesh.
     struct Folder {
         std::string path;
         series::Kind of;
     };
+
+    [[nodiscard]] static std::string folder_of(const Step& step) {
+        return series::pieces_folder(step.place->system_name(step.path));
+    }
 
     Status start_piece(const std::string& path, const Step& step) {
         Result<storage::FilePtr> created = series::create_piece(path);

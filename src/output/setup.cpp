@@ -12,7 +12,6 @@
 #include "output/agreement.hpp"
 #include "output/registry.hpp"
 #include "storage/file.hpp"
-#include "storage/objects.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -101,6 +100,7 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
 
 Status Setup::find() {
     if (Status status = check_options(prefix, options); !status.ok()) return status;
+    place = storage::limits_of(prefix);
     Result<StageOptions> asked_stage = take_stage_options(options.hints);
     if (!asked_stage.ok()) return asked_stage.status();
     stage = std::move(asked_stage).value();
@@ -195,14 +195,13 @@ Status Setup::check_steps_per_file() {
 
 Status Setup::check_store() const {
     if (!method->writes()) return {};
-    const bool is_on_objects = storage::is_object_store(prefix);
-    if (is_on_objects && !has_stage() && (format->has_store() || prefix.starts_with("s3:"))) {
+    if (place.is_on_objects && !has_stage() && (format->has_store() || !place.takes_ranges)) {
         return {ErrorCode::unsupported,
                 prefix + ": steps of the format " + std::string(format->name()) +
                     " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
                     "folder of this node that outlives a killed run"};
     }
-    if (format->has_store() && !is_on_objects && storage::system_path(prefix).empty()) {
+    if (format->has_store() && !place.is_on_objects && !place.has_system_names) {
         return {ErrorCode::unsupported,
                 "format " + std::string(format->name()) + ": " + prefix + " is no folder of a file system"};
     }

@@ -22,6 +22,7 @@ struct Setup {
     Comm comm;
     std::string prefix;
     OutputOptions options;
+    storage::PlaceLimits place = {};  ///< of the prefix
     const format::Format* format = nullptr;
     const MethodEntry* entry = nullptr;  ///< what `method` is made by
     Hidden hidden = {};

@@ -96,7 +96,8 @@ void StepDraft::put(const Field& field) {
     }
     Result<filter::Filters> filters =
         filter::parse_filters(field.compression, field.significant_bits, setup_.filters);
-    if (const Status status = filters.ok() ? setup_.check_filters(filters.value()) : filters.status();
+    if (const Status status =
+            filters.ok() ? setup_.check_filters(filters.value()) : filters.status();
         !status.ok()) {
         keep(status);
         filters = filter::Filters();
@@ -299,7 +300,7 @@ void StepDraft::add_fill(const std::vector<std::vector<Block>>& uncovered) {
 }
 
 Status StepDraft::bring_to_host(bool all) {
-    step_.brought_s = 0;
+    step_.device.brought_s = 0;
     if (device_.empty()) return {};
     const double begin_s = now_s();
     const auto for_each_brought = [&](auto visit) {
@@ -324,7 +325,7 @@ Status StepDraft::bring_to_host(bool all) {
         at += rounded_up(bytes);
     });
     Status status = device_.finish(setup_.comm);
-    if (all) step_.brought_s = now_s() - begin_s;
+    if (all) step_.device.brought_s = now_s() - begin_s;
     return status;
 }
 
@@ -333,7 +334,7 @@ void StepDraft::place_fields(const ChunkEncoder* encoder) {
     const auto is_on_device = [](const HeldField& held) {
         return std::ranges::any_of(held, &HeldBlock::is_on_device);
     };
-    step_.device = std::ranges::any_of(held_, is_on_device) ? &device_ : nullptr;
+    step_.device.memory = std::ranges::any_of(held_, is_on_device) ? &device_ : nullptr;
     for (std::size_t f = 0; f < held_.size(); ++f) {
         if (format::is_chunked(fields()[f])) {
             step_.parts.push_back(encoder->part_of(f, step_.layout.chunk_offsets_bytes[f]));
@@ -348,6 +349,7 @@ series::Step StepDraft::names(bool is_whole) const {
     series::Step names{.run = step_.run,
                        .number = step_.number,
                        .kind = step_.kind,
+                       .place = step_.place,
                        .path = step_.path,
                        .part_path = step_.part_path};
     names.step_in_file = step_.step_in_file;

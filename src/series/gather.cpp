@@ -30,7 +30,7 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi {
 namespace series {
@@ -158,7 +158,7 @@ Work find_work(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
     Work work;
-    if (storage::is_object_store(path)) {
+    if (storage::limits_of(path).is_on_objects) {
         const Result<std::optional<Marker>> marker = read_marker(path);
         marker.status().throw_if_error();
         if (marker.value()) {
@@ -210,7 +210,7 @@ class SeriesLock {
         prefix_ = prefix;
         status_ = {};
         // For steps that go to an object store the stage is locked.
-        if (!storage::is_object_store(prefix)) {
+        if (!storage::limits_of(prefix).is_on_objects) {
             Result<storage::LockFile> taken = lock_series(prefix);
             if (!taken.ok()) return status_ = taken.status();
             lock_ = std::move(taken).value();

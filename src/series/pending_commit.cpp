@@ -1,7 +1,5 @@
 #include "series/pending_commit.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "base/bytes.hpp"
@@ -37,12 +35,14 @@ std::string commit_path(const Step& step) {
 }
 
 bool has_pending_commit(const Step& step) {
-    return step.step_in_file >= 0 && !storage::system_path(step.path).empty();
+    return step.step_in_file >= 0 && step.place->limits().has_system_names;
 }
 
 ReceiptOf receipt_of_commit(const Step& step) {
     if (!has_pending_commit(step)) return {};
-    return {.token = token(step.run, step.number), .file_bytes = receipts_at, .path = commit_path(step)};
+    return {.token = token(step.run, step.number),
+            .file_bytes = receipts_at,
+            .path = step.place->system_name(commit_path(step))};
 }
 
 Status leave_commit(const Step& step, std::span<const std::byte> before) {
@@ -119,8 +119,7 @@ Result<PendingCommit> read_pending_commit(const std::string& path) {
 
 Result<std::string> carry_out(const PendingCommit& pending, const std::string& folder) {
     const std::string path = folder + "/" + pending.name, part = folder + "/" + pending.part_name;
-    struct stat info {};
-    const bool has_name = part == path || ::lstat(storage::system_path(part).c_str(), &info) != 0;
+    const bool has_name = part == path || !storage::facts_of(part).is_there();
     const std::string& file = has_name ? path : part;
     const std::vector<std::byte>& after = pending.commit.back().bytes;
     Result<std::vector<std::byte>> begins = read_beginning(file, std::ssize(after));

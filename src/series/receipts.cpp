@@ -83,8 +83,7 @@ ReceiptOf receipt_of(const Step& step) {
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
     if (!of.is_wanted() || file.descriptor_behind() < 0) return;
-    const Descriptor other(
-        of.path.empty() ? -1 : ::open(storage::system_path(of.path).c_str(), O_WRONLY | O_CLOEXEC));
+    const Descriptor other(of.path.empty() ? -1 : ::open(of.path.c_str(), O_WRONLY | O_CLOEXEC));
     const int descriptor = of.path.empty() ? file.descriptor_behind() : other.get();
     if (descriptor < 0) return;
     Block block;

@@ -24,7 +24,7 @@ namespace hakobi::series {
 struct ReceiptOf {
     std::uint64_t token = 0;      ///< of the step: that of its temporary name
     std::int64_t file_bytes = 0;  ///< without receipts; 0: there are none
-    std::string path = {};        ///< of the file that gets it; "": the step's own
+    std::string path = {};        ///< as the system knows it, of the file that gets it; "": the step's own
     [[nodiscard]] bool is_wanted() const noexcept { return file_bytes > 0; }
 };
 /// The receipt of a step; for a step in a file of several it is in another file (pending_commit.hpp).

@@ -22,7 +22,7 @@
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -190,10 +190,10 @@ Status check_store(const std::string& prefix, std::string_view extension) {
     assert(format != nullptr);
     if (!format->has_store()) return {};
     const std::string store = prefix + std::string(extension);
-    struct stat info {};
-    const bool is_on_objects = storage::is_object_store(store);
-    if (!is_on_objects && ::lstat(store.c_str(), &info) != 0) return {};
-    Status status = is_on_objects || S_ISDIR(info.st_mode)
+    const bool is_on_objects = storage::limits_of(store).is_on_objects;
+    const storage::FileFacts found = storage::facts_of(store);
+    if (!is_on_objects && !found.is_there()) return {};
+    Status status = is_on_objects || found.is_folder()
                         ? format->steps_in(store).status()
                         : Status(ErrorCode::format, store + ": it is no folder");
     if (status.ok()) return format->mend_store(store);
@@ -316,7 +316,7 @@ namespace {
 /// The lock, once a file can be made there, and what a stage has.
 Status hold_by_lock(const std::string& given, const std::string& prefix, std::string_view extension,
                     IfExists if_exists, storage::LockFile& lock) {
-    const bool has_folders = !storage::system_path(given).empty();
+    const bool has_folders = storage::limits_of(given).has_system_names;
     if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
     if (Status status = probe(given, extension); !status.ok()) return status;
     Result<storage::LockFile> taken = lock_series(prefix);

@@ -1,7 +1,5 @@
 #include "series/series_view.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -15,16 +13,12 @@
 #include "format/registry.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
 
 constexpr double most_share = 0.01;  // of the run's time
-
-bool is_there(const std::string& path) {
-    struct stat info {};
-    return ::stat(storage::system_path(path).c_str(), &info) == 0;
-}
 
 bool is_alike(const format::FieldDescription& a, const format::FieldDescription& b) {
     return a.type == b.type && a.global == b.global && a.dims == b.dims && a.is_static == b.is_static;
@@ -70,7 +64,7 @@ std::vector<std::byte> filled(const format::FieldDescription& field, std::int64_
 SeriesView::SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole)
     : prefix_(std::move(prefix)),
       // Who opens it are other programs, which know files only.
-      format_(format.shows_series() && !storage::system_path(prefix_).empty() ? &format : nullptr) {
+      format_(format.shows_series() && storage::limits_of(prefix_).has_system_names ? &format : nullptr) {
     if (format_ == nullptr || take_earlier(whole)) return;
     series_ = {};
     has_before_.clear();
@@ -93,7 +87,7 @@ SeriesView::SeriesView(std::string prefix, const format::Format& format, std::sp
 /// Where the file of an earlier run shows the first of these steps and no others, the rest are read.
 bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     const std::string path = view_path(prefix_, format_->extension());
-    if (whole.empty() || !is_there(path)) return false;
+    if (whole.empty() || !storage::facts_behind(path).is_there()) return false;
     Result<format::SeriesDescription> found = format_->read_series(path);
     is_anew_ = true;
     if (!found.ok()) return false;
@@ -241,7 +235,8 @@ void SeriesView::complete_found() {
     while (!expected_.empty()) {
         const Expected step = std::move(expected_.front());
         expected_.pop_front();
-        if (!is_there(step_path(prefix_, step.number, format_->extension()))) continue;
+        if (!storage::facts_behind(step_path(prefix_, step.number, format_->extension())).is_there())
+            continue;
         append(step);
         is_written_ = false;
     }
@@ -405,7 +400,8 @@ Status SeriesView::copy_records(const Copied& copied, std::size_t source, std::i
 
 Status SeriesView::write_file(const format::SeriesDescription& series, const std::string& path,
                               bool sync) const {
-    Result<format::Layout> layout = format_->lay_out_series(series, folder_of(storage::system_path(path)));
+    Result<format::Layout> layout =
+        format_->lay_out_series(series, folder_of(storage::open_place_of(prefix_).place->system_name(path)));
     if (!layout.ok()) return layout.status();
     const std::string part = part_path(path, random_run_id()[0]);
     if (Status status = create_file(part, layout.value().metadata, layout.value().file_bytes); !status.ok())

@@ -1,7 +1,5 @@
 #include "series/step_file.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -13,18 +11,17 @@
 namespace hakobi::series {
 
 Status check_free(const std::string& path, bool is_file_right) {
-    struct stat info {};
-    if (::lstat(storage::system_path(path).c_str(), &info) != 0) return {};
-    const bool is_file = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
+    const storage::FileFacts found = storage::facts_of(path);
+    if (!found.is_there()) return {};
+    const bool is_file = found.is_file() || found.kind == storage::FileFacts::Kind::link;
     if (is_file && is_file_right) return {};
-    const char* const what = S_ISDIR(info.st_mode) ? "folder" : is_file ? "file" : "special file";
+    const char* const what = found.is_folder() ? "folder" : is_file ? "file" : "special file";
     return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
 }
 
 bool has_other_names(const std::string& path) {
-    struct stat info {};
-    return ::lstat(storage::system_path(path).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-           info.st_nlink > 1;
+    const storage::FileFacts found = storage::facts_of(path);
+    return found.is_file() && found.num_names > 1;
 }
 
 Status write_metadata(storage::File& file, std::span<const format::Extent> metadata) {

@@ -16,7 +16,7 @@
 
 namespace hakobi::series {
 
-/// What happens to a step's file (names.hpp has its names); all local, called by the one rank that cares for the
+/// The life of a step's file under the names of names.hpp; all local, called by the one rank that cares for the
 /// file.
 
 /// `exists` when something has the name; with `is_file_right` a regular file or a link may.

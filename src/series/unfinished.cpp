@@ -16,7 +16,7 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -168,7 +168,7 @@ void complete_for_reading(const std::string& prefix) noexcept {
         const Result<storage::LockFile> lock =
             storage::LockFile::take(lock_path(prefix), "the steps of " + prefix);
         // A run writes them, or nobody can know that none does.
-        const bool is_on_objects = storage::is_object_store(prefix);  // there the stage is locked
+        const bool is_on_objects = storage::limits_of(prefix).is_on_objects;  // there the stage is locked
         if (!lock.ok() || (!lock.value().is_held() && !is_on_objects)) return {};
         const Result<Unfinished> home = bring_home(prefix, Gaps::none, false);
         if (home.ok()) tell(prefix, home.value(), "is left as it is");

@@ -68,9 +68,6 @@ void OwnSeries::give_stage_up() noexcept {
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
     if (!setup.method->writes()) return {};
-    if (setup.options.overview && !setup.place.has_system_names)
-        return {ErrorCode::unsupported,
-                "output prefix '" + prefix_ + "': overviews are made beside files, not in an object store"};
     if (!setup.has_stage() || !setup.place.is_on_objects) return claim_steps(setup, series::Holding::lock);
     Status status = series::take_stage(prefix_, setup.options.if_exists);
     if (status.ok()) status = make_stage(setup);

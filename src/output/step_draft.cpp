@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "device/device.hpp"
+#include "output/combination.hpp"
 #include "output/uncovered.hpp"
 #include "series/step_file.hpp"
 
@@ -97,7 +98,7 @@ void StepDraft::put(const Field& field) {
     Result<filter::Filters> filters =
         filter::parse_filters(field.compression, field.significant_bits, setup_.filters);
     if (const Status status =
-            filters.ok() ? setup_.check_filters(filters.value()) : filters.status();
+            filters.ok() ? check_codec(*setup_.format, filters.value().codec) : filters.status();
         !status.ok()) {
         keep(status);
         filters = filter::Filters();

@@ -13,6 +13,7 @@
 
 #include "fdb/fdb.hpp"
 #include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -215,7 +216,7 @@ std::span<const std::byte> Fields::message(std::int64_t field) {
 }
 
 bool is_place(const std::string& name) {
-    return storage::is_object_store(name);
+    return storage::limits_of(name).is_on_objects;
 }
 
 void remove_objects(const std::string& prefix) {

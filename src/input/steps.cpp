@@ -33,8 +33,8 @@ struct Listed {
 
 /// A file was named where a prefix is meant: what the file is; "" where it is none.
 std::string name_of_file(const std::string& prefix, const std::vector<storage::Listed>& listed) {
-    const series::StepName step = series::parse_step_name(prefix);
-    if (step.step >= 0)
+    const series::Name step = series::parse(prefix);
+    if (step.is_of_step())
         return prefix + " names step " + std::to_string(step.step) + " of the series " + step.prefix +
                ": open that, and read this step of it";
     const std::string name = prefix.substr(prefix.rfind('/') + 1);
@@ -53,8 +53,8 @@ Status none_of(const std::string& prefix, std::string reason) {
     if (std::string file = name_of_file(prefix, there); !file.empty())
         return {ErrorCode::not_found, std::move(file)};
     for (const storage::Listed& each : there) {
-        const series::StepName name = series::parse_step_name(each.name);
-        if (name.step >= 0) names.push_back(name.prefix);
+        const series::Name name = series::parse(each.name);
+        if (name.is_of_step()) names.push_back(name.prefix);
     }
     if (!listed.ok()) text += " (there is no such folder)";
     const std::vector<std::string_view> candidates(names.begin(), names.end());

@@ -23,8 +23,7 @@ std::string text_of(const storage::LayoutWish& wish) {
 bool make_with_layout(const NewFile& file, const EngineOptions& options) {
     const storage::LayoutFacts facts = storage::layout_facts(file.path);
     const LayoutChoice choice = choose_layout(options, facts, file.num_nodes, file.size_bytes);
-    const std::string system_path = storage::system_path(file.path);
-    const Explainer explainer(0, system_path.empty() ? file.path : system_path);
+    const Explainer explainer(0, storage::name_for_people(file.path));
     for (const std::string& remark : choice.remarks) explainer.warn(remark);
     if (!choice.wish) {
         if (!choice.why.empty()) explainer.tell("layout: " + choice.why);

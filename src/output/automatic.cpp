@@ -179,7 +179,7 @@ class Automatic final : public Method {
         trial_ = {.is_on = true,
                   .interval_s = interval_s,
                   .begin_s = begin_s,
-                  .called_s = now_s() - begin_s + step.brought_s,
+                  .called_s = now_s() - begin_s + step.device.brought_s,
                   .returned_cpu_s = io_threads_cpu_s()};
         if (current().num_hidden() == 0) judge(now_s(), 0);
         return agreed;

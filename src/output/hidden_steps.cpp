@@ -10,7 +10,7 @@ namespace hakobi::output {
 void add_name(std::string& names, const series::Step& step) {
     if (!names.empty()) names += ", ";
     if (step.step_in_file >= 0) names += "step " + std::to_string(step.number) + " of ";
-    names += step.path.substr(step.path.rfind('/') + 1);
+    names += series::file_name(step.path);
 }
 
 void HiddenSteps::begin_call() {

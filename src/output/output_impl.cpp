@@ -7,7 +7,7 @@
 //  2. Disjoint: no element has two owners, and those without one get the fill value. Only looked at when a block is new
 //  (known.hpp).
 //  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank (chunk_encoder.hpp).
-//  4. Laid out: rank 0 has made the file under its temporary name (series.hpp), with everything in it but the values, as the
+//  4. Laid out: rank 0 has made the file under its temporary name (names.hpp), with everything in it but the values, as the
 //  format says (format.hpp), and every rank knows where its values go. A hidden step's metadata wait for 5: they would queue
 //  behind the values of the steps before.
 //  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a later
@@ -230,7 +230,7 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
 
 Status Output::Impl::make_file(bool has_chunks, bool is_layout_new) {
     output::Step& step = draft.step();
-    if (!has_several() && !step.path.ends_with(series::mesh_suffix)) {  // the step itself comes next
+    if (!has_several() && step.kind == series::Kind::step) {  // the step itself comes next
         if (Status differs = own_series.check(step.description); !differs.ok()) return differs;
     }
     if (is_layout_new) {

@@ -68,7 +68,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
   private:
     /// Whether what is written now goes to a file of several steps; a mesh that they share may have one of its own.
     [[nodiscard]] bool has_several() noexcept {
-        return setup.steps_per_file > 1 && !draft.step().path.ends_with(series::mesh_suffix);
+        return setup.steps_per_file > 1 && draft.step().kind == series::Kind::step;
     }
     // The parts of run_step; collective.
     /// 0: a mesh that later steps share is written, and the draft's fields are placed on the mesh.

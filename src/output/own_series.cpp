@@ -10,7 +10,7 @@
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -27,7 +27,6 @@ std::string absolute(const std::string& path) {
 mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     prefix_ = setup.prefix;
     format_ = setup.format;
-    extension_ = setup.format->extension();
     is_rank_0_ = setup.is_rank_0();
     if (is_rank_0_ && local.ok()) local = guarded("Output::create", [&] { return claim_here(setup); });
     if (mpi::Agreed agreed = mpi::agree(setup.comm, local); !agreed.status.ok()) {
@@ -44,10 +43,11 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     run_ = reader.get<series::RunId>();
     next_step_ = reader.get<std::int64_t>();
     last_file_ = reader.get<std::int64_t>();
-    written_prefix_ = prefix_;
+    written_.prefix = setup.has_stage() ? series::Stage::prefix_on(absolute(setup.stage.folder),
+                                                                   storage::lasting_path(prefix_), run_)
+                                        : prefix_;
+    written_.place = storage::open_place_of(written_.prefix).place;
     if (!setup.has_stage()) return {};
-    written_prefix_ =
-        series::Stage::prefix_on(absolute(setup.stage.folder), storage::lasting_path(prefix_), run_);
     if (is_rank_0_ && !staging_) local = guarded("Output::create", [&] { return make_stage(setup); });
     return mpi::agree(setup.comm, local);
 }
@@ -55,7 +55,7 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
 Status OwnSeries::make_stage(const Setup& setup) {
     const std::string place = storage::lasting_path(prefix_);
     Result<std::unique_ptr<Staging>> made = Staging::make(
-        setup.stage, storage::is_object_store(place) ? place : absolute(place), run_, setup.options.sync);
+        setup.stage, setup.place.is_on_objects ? place : absolute(place), run_, setup.options.sync);
     if (made.ok()) staging_ = std::move(made).value();
     return made.status();
 }
@@ -68,11 +68,7 @@ void OwnSeries::give_stage_up() noexcept {
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
     if (!setup.method->writes()) return {};
-    if (setup.options.overview && storage::system_path(prefix_).empty())
-        return {ErrorCode::unsupported,
-                "output prefix '" + prefix_ + "': overviews are made beside files, not in an object store"};
-    if (!setup.has_stage() || !storage::is_object_store(prefix_))
-        return claim_steps(setup, series::Holding::lock);
+    if (!setup.has_stage() || !setup.place.is_on_objects) return claim_steps(setup, series::Holding::lock);
     Status status = series::take_stage(prefix_, setup.options.if_exists);
     if (status.ok()) status = make_stage(setup);
     if (status.ok()) status = claim_steps(setup, series::Holding::marker);
@@ -81,8 +77,8 @@ Status OwnSeries::claim_here(const Setup& setup) {
 }
 
 Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
-    Result<series::Claim> claimed = series::claim_series(prefix_, extension_, setup.options.if_exists,
-                                                         setup.options.buffer_bytes, holding);
+    Result<series::Claim> claimed = series::claim_series(
+        prefix_, format_->extension(), setup.options.if_exists, setup.options.buffer_bytes, holding);
     if (!claimed.ok()) return claimed.status();
     series::Claim& claim = claimed.value();
     lock_ = std::move(claim.lock);
@@ -94,7 +90,8 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     before_.resumed = std::move(last).value();
-    Result<std::unique_ptr<format::StoredFields>> fields = setup.format->fields_in(prefix_ + extension_);
+    Result<std::unique_ptr<format::StoredFields>> fields =
+        setup.format->fields_in(prefix_ + std::string(format_->extension()));
     if (!fields.ok()) return fields.status();
     before_.stored = std::move(fields).value();
     return {};
@@ -103,9 +100,10 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
 void OwnSeries::name_next(series::Step& step) const {
     step.run = run_;
     step.number = next_step_;
-    step.path = series::step_path(written_prefix_, next_step_, extension_);
+    step.place = written_.place;
+    step.path = series::step_path(written_.prefix, next_step_, format_->extension());
     step.part_path = series::part_path(step.path, series::token(run_, next_step_));
-    if (format_ != nullptr && format_->has_store()) step.part_path.insert(0, storage::joined_scheme);
+    if (format_->has_store()) step.part_path.insert(0, storage::joined_scheme);
 }
 
 Status OwnSeries::check(const format::StepDescription& step) {

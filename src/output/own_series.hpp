@@ -61,7 +61,7 @@ class OwnSeries {
     void give_stage_up() noexcept;
     void show_arrived(bool sync) noexcept;
 
-    std::string prefix_, extension_;
+    std::string prefix_;
     const format::Format* format_ = nullptr;
     bool is_rank_0_ = false;
     series::RunId run_{};
@@ -73,8 +73,12 @@ class OwnSeries {
         series::Resumed resumed;                       // the first one
         std::unique_ptr<format::StoredFields> stored;  // of a format's store: all
     } before_;
-    series::SeriesView view_;           // shows the steps as one data set
-    std::string written_prefix_;        // of the files that are written: on the stage, or prefix_
+    series::SeriesView view_;  // shows the steps as one data set
+    /// The names of the files that are written: on the stage, or where they stay.
+    struct Written {
+        std::string prefix;
+        storage::PlacePtr place;
+    } written_;
     std::unique_ptr<Staging> staging_;  // rank 0's, with a stage
 };
 

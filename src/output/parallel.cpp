@@ -22,12 +22,12 @@ class Parallel final : public Method {
 
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
-        if (storage::system_path(step.path).empty())
+        if (!step.place->limits().has_system_names)
             return {ErrorCode::unsupported,
                     "MPI-IO knows no " + step.path + ": use another method than parallel"};
         if (!std::exchange(is_storage_known_, true)) warn_of_storage(step.part_path);
         struct statvfs space {};
-        if (::statvfs(series::folder_of(storage::system_path(step.path)).c_str(), &space) != 0)
+        if (::statvfs(series::folder_of(step.place->system_name(step.path)).c_str(), &space) != 0)
             return status_of_errno(errno, "cannot stat", step.part_path);
         const auto free_blocks = static_cast<std::uint64_t>(space.f_bavail);
         if (free_blocks > static_cast<std::uint64_t>(step.layout.file_bytes) / space.f_frsize) return {};
@@ -52,7 +52,7 @@ class Parallel final : public Method {
     /// Writes parts of the step to a file: the step's own, or the member that has one part.
     mpi::Agreed write_parts(const Step& step, const std::string& path, std::size_t first, std::size_t last) {
         std::unique_ptr<mpi::MpiFile> file;
-        Status status = mpi::MpiFile::open(comm_, storage::system_path(path), options_.hints, file);
+        Status status = mpi::MpiFile::open(comm_, step.place->system_name(path), options_.hints, file);
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
         for (std::size_t p = first; p < last; ++p) {
             const std::int64_t begin = step.layout.members.empty() ? 0 : step.layout.members[p].begin;

@@ -32,8 +32,8 @@ class PerProcess final : public Method {
         hidden_.prepare();
         if (comm_.rank() != 0) return {};
         if (Status status = series::check_free(step.path); !status.ok()) return status;
-        const std::string folder = series::pieces_folder(storage::system_path(step.path));
-        if (storage::system_path(step.path).empty())
+        const std::string folder = folder_of(step);
+        if (!step.place->limits().has_system_names)
             return {ErrorCode::unsupported,
                     step.path + ": pieces need folders: use another method than per-process"};
         bool may_be_ours = false;
@@ -51,7 +51,7 @@ class PerProcess final : public Method {
     }
 
     mpi::Agreed write(const Step& step) override {
-        const std::string folder = series::pieces_folder(storage::system_path(step.path));
+        const std::string folder = folder_of(step);
         Status status = guarded("writing a piece", [&] {
             const std::string path = series::piece_path(folder, comm_.rank());
             return hidden_.has_writer()
@@ -61,10 +61,10 @@ class PerProcess final : public Method {
         mpi::Agreed agreed = mpi::agree(comm_, status);
         if (hidden_.has_writer()) {
             hidden_.end_step(agreed.status.ok());
-            if (agreed.status.ok()) hidden_folders_.push_back(folder);
+            if (agreed.status.ok()) hidden_folders_.push_back({folder, step.kind});
             return agreed;
         }
-        return agreed.status.ok() ? finish(folder) : agreed;
+        return agreed.status.ok() ? finish({folder, step.kind}) : agreed;
     }
 
     [[nodiscard]] int num_hidden() const override { return hidden_.num(); }
@@ -72,7 +72,7 @@ class PerProcess final : public Method {
     [[nodiscard]] int most_hidden() const override { return HiddenFiles::most; }
 
     mpi::Agreed wait(double& stored_s) override {
-        const std::string folder = std::move(hidden_folders_.front());
+        const Folder folder = std::move(hidden_folders_.front());
         hidden_folders_.pop_front();
         const Status status = hidden_.wait_for_oldest(stored_s);
         mpi::Agreed agreed = mpi::agree(comm_, status);
@@ -83,7 +83,7 @@ class PerProcess final : public Method {
         hidden_.drop();
         hidden_folders_.clear();
         // A step that was refused before prepare has no pieces.
-        const std::string folder = series::pieces_folder(storage::system_path(step.path));
+        const std::string folder = folder_of(step);
         if (std::erase(made_folders_, folder) > 0) (void)series::remove_pieces(folder);
     }
 
@@ -96,27 +96,38 @@ class PerProcess final : public Method {
         Status status;
         // A step that cannot be gathered keeps its pieces and does not stop the others from being gathered.
         // A store is one process's.
-        const bool is_one_rank = !folders_.empty() && !series::store_of(folders_[0]).empty();
+        const bool is_one_rank = !folders_.empty() && !series::store_of(folders_[0].path).empty();
         const auto first = static_cast<std::size_t>(comm_.rank());
         const auto stride = static_cast<std::size_t>(is_one_rank ? 1 : comm_.size());
         const std::size_t end = is_one_rank && comm_.rank() != 0 ? 0 : folders_.size();
-        const auto gather = [&](bool are_meshes) {
+        const auto gather = [&](series::Kind kind) {
             for (std::size_t step = first; step < end; step += stride) {
-                if (series::are_pieces_of_mesh(folders_[step]) == are_meshes)
+                if (folders_[step].of == kind)
                     status.keep_first(
-                        series::gather_folder(folders_[step], options_.buffer_bytes, options_.sync));
+                        series::gather_folder(folders_[step].path, options_.buffer_bytes, options_.sync));
             }
             return mpi::agree(comm_, status);
         };
         // Steps need their mesh: without it their pieces stay.
         mpi::Agreed agreed;
-        if (std::ranges::any_of(folders_, series::are_pieces_of_mesh)) agreed = gather(true);
-        if (agreed.status.ok()) agreed = gather(false);
+        if (std::ranges::find(folders_, series::Kind::mesh, &Folder::of) != folders_.end())
+            agreed = gather(series::Kind::mesh);
+        if (agreed.status.ok()) agreed = gather(series::Kind::step);
         times.gather_s += now_s() - start_s;
         return agreed;
     }
 
   private:
+    /// Holds the pieces of a step, or of a mesh.
+    struct Folder {
+        std::string path;
+        series::Kind of;
+    };
+
+    [[nodiscard]] static std::string folder_of(const Step& step) {
+        return series::pieces_folder(step.place->system_name(step.path));
+    }
+
     Status start_piece(const std::string& path, const Step& step) {
         Result<storage::FilePtr> created = series::create_piece(path);
         if (!created.ok()) return created.status();
@@ -128,28 +139,28 @@ class PerProcess final : public Method {
     }
 
     /// The step's pieces are written. Only now: a step that fails is abandoned, and close must not look for its pieces.
-    mpi::Agreed finish(const std::string& folder) {
+    mpi::Agreed finish(const Folder& folder) {
         mpi::Agreed agreed;
         if (options_.sync) {
             Status status;
             if (comm_.rank() == 0) {
-                status = storage::sync_posix_folder(folder);
-                status.keep_first(storage::sync_posix_folder(series::folder_of(folder)));
+                status = storage::sync_posix_folder(folder.path);
+                status.keep_first(storage::sync_posix_folder(series::folder_of(folder.path)));
             }
             agreed = mpi::agree(comm_, status);
         }
         if (!agreed.status.ok()) return agreed;
-        std::erase(made_folders_, folder);
+        std::erase(made_folders_, folder.path);
         folders_.push_back(folder);
         return agreed;
     }
 
     Comm comm_;
     OutputOptions options_;
-    std::vector<std::string> folders_;       // of steps that are whole
+    std::vector<Folder> folders_;            // of steps that are whole
     std::vector<std::string> made_folders_;  // rank 0: that prepare made, of steps that are not whole
     HiddenFiles hidden_;
-    std::deque<std::string> hidden_folders_;
+    std::deque<Folder> hidden_folders_;
 };
 
 }  // namespace

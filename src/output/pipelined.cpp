@@ -36,13 +36,14 @@ class Pipelined final : public Method {
                             storage::File& file, int writer,
                             int num_writers) { series::write_receipt(file, of, writer, num_writers); },
                 .sync = options_.sync};
-            agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored, step.device);
+            agreed = engine->start_write_all(all.file, nullptr, all.memory, local, when_stored,
+                                             step.device.memory);
             if (agreed.status.ok()) {
                 hidden_.push_back(std::move(engine));
                 return agreed;
             }
         } else {
-            agreed = engine->write_all(all.file, nullptr, all.memory, local, step.device);
+            agreed = engine->write_all(all.file, nullptr, all.memory, local, step.device.memory);
         }
         return end_file(*engine, std::move(agreed));
     }

@@ -10,9 +10,9 @@
 #include "format/registry.hpp"
 #include "mpi/messages.hpp"
 #include "output/agreement.hpp"
+#include "output/combination.hpp"
 #include "output/registry.hpp"
 #include "storage/file.hpp"
-#include "storage/objects.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -101,6 +101,7 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
 
 Status Setup::find() {
     if (Status status = check_options(prefix, options); !status.ok()) return status;
+    place = storage::limits_of(prefix);
     Result<StageOptions> asked_stage = take_stage_options(options.hints);
     if (!asked_stage.ok()) return asked_stage.status();
     stage = std::move(asked_stage).value();
@@ -163,79 +164,26 @@ Status Setup::make_method() {
     Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
     if (!parsed.ok()) return parsed.status();
     filters = parsed.value();
-    if (options.overview && method->writes() &&
-        (!method->writes_step_file() || options.format != "netcdf4" ||
-         filters.codec != filter::Codec::none)) {
-        return {ErrorCode::unsupported,
-                "option overview: with method " + std::string(entry->name) + ", format " + options.format +
-                    " and compression " + options.compression +
-                    " values do not lie as they are in the step's file; run hakobi index afterwards"};
-    }
-    if (Status status = check_steps_per_file(); !status.ok()) return status;
-    if (Status status = check_store(); !status.ok()) return status;
-    if (Status status = check_stage(); !status.ok()) return status;
-    return check_filters(filters);
-}
-
-Status Setup::check_steps_per_file() {
-    if (steps_per_file == 1 || !method->writes()) return {};
-    std::string why;
-    if (!format->holds_steps()) {
-        why = "files of the format " + std::string(format->name()) + " take one step each";
-    } else if (!method->writes_step_file()) {
-        why = "the method " + std::string(entry->name) + " makes a file of each step's pieces";
-    } else if (options.overview) {
-        why = "an overview is made of a file that is complete; run hakobi index afterwards";
-    }
-    if (why.empty()) return {};
-    if (options.steps_per_file != 0) return {ErrorCode::unsupported, "option steps_per_file: " + why};
-    steps_per_file = 1;  // the environment speaks of all outputs, and not all can
-    return {};
-}
-
-Status Setup::check_store() const {
-    if (!method->writes()) return {};
-    const bool is_on_objects = storage::is_object_store(prefix);
-    if (is_on_objects && !has_stage() && (format->has_store() || prefix.starts_with("s3:"))) {
-        return {ErrorCode::unsupported,
-                prefix + ": steps of the format " + std::string(format->name()) +
-                    " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
-                    "folder of this node that outlives a killed run"};
-    }
-    if (format->has_store() && !is_on_objects && storage::system_path(prefix).empty()) {
-        return {ErrorCode::unsupported,
-                "format " + std::string(format->name()) + ": " + prefix + " is no folder of a file system"};
-    }
-    return {};
-}
-
-Status Setup::check_stage() const {
-    if (!has_stage()) return {};
-    const std::string asked = "stage " + stage.folder + ": ";
-    if (comm.num_nodes() > 1) {
-        return {ErrorCode::unsupported, asked + "the ranks are on " + std::to_string(comm.num_nodes()) +
-                                            " nodes, and a stage takes the steps of one"};
-    }
-    if (steps_per_file != 1)
-        return {ErrorCode::unsupported,
-                asked + "a file that takes several steps is not carried while it grows"};
-    if (!method->writes_step_file()) {
-        return {ErrorCode::unsupported, asked + "the method " + std::string(entry->name) +
-                                            " writes no step's file that could be carried"};
-    }
-    return {};
+    const Result<Combination> combined =
+        combine({.format = format,
+                 .method = {entry->name, method->writes(), method->writes_step_file()},
+                 .prefix = prefix,
+                 .place = place,
+                 .steps_per_file = steps_per_file,
+                 .insists_on_steps = options.steps_per_file != 0,
+                 .compression = options.compression,
+                 .codec = filters.codec,
+                 .overview = options.overview,
+                 .stage = stage.folder,
+                 .num_nodes = comm.num_nodes()});
+    if (combined.ok()) steps_per_file = combined.value().steps_per_file;
+    return combined.status();
 }
 
 io::EngineOptions Setup::layout_options() const {
     std::vector<std::string> warnings;
     const Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
     return read.ok() ? read.value() : io::EngineOptions();
-}
-
-Status Setup::check_filters(const filter::Filters& asked) const {
-    if (asked.codec == filter::Codec::none || format->holds_chunks()) return {};
-    return {ErrorCode::unsupported,
-            "files of the format " + std::string(format->name()) + " hold no compressed fields"};
 }
 
 std::string Setup::text() const {

@@ -22,6 +22,7 @@ struct Setup {
     Comm comm;
     std::string prefix;
     OutputOptions options;
+    storage::PlaceLimits place = {};  ///< of the prefix
     const format::Format* format = nullptr;
     const MethodEntry* entry = nullptr;  ///< what `method` is made by
     Hidden hidden = {};
@@ -42,14 +43,6 @@ struct Setup {
     Status make_method();
     /// The hints, as far as they can be read here: a method may leave them to the MPI library. Local.
     [[nodiscard]] io::EngineOptions layout_options() const;
-    /// unsupported where the format keeps a series in one store, and that cannot be where it is asked for. Local.
-    [[nodiscard]] Status check_store() const;
-    /// unsupported where steps cannot go over the stage that is asked for. Local.
-    [[nodiscard]] Status check_stage() const;
-    /// unsupported where files of the format hold no fields that are filtered like that. Local.
-    [[nodiscard]] Status check_filters(const filter::Filters& asked) const;
-    /// unsupported where several steps are to go into one file and cannot. Local.
-    Status check_steps_per_file();
     /// "pipelined, hidden: …", for people: the method in force, and why output is hidden or not. Local.
     [[nodiscard]] std::string text() const;
 };

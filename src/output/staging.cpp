@@ -13,7 +13,7 @@
 #include "io/options.hpp"
 #include "mpi/wait.hpp"
 #include "series/step_file.hpp"
-#include "storage/objects/put_file.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -91,15 +91,15 @@ Result<std::unique_ptr<Staging>> Staging::make(const StageOptions& options, cons
 
 Status Staging::check_objects(const series::Step& step) const {
     // Files on RADOS are cut into objects; those of a store are one each.
-    if (!storage::is_object_store(prefix_) || (step.layout.members.empty() && !prefix_.starts_with("s3:")))
+    const storage::PlacePtr place = storage::open_place_of(prefix_).place;
+    if (!place->limits().is_on_objects || (step.layout.members.empty() && place->limits().takes_ranges))
         return {};
-    const Result<storage::ObjectAt> object = storage::object_at(prefix_);
-    if (!object.ok()) return object.status();
-    const std::int64_t most = storage::most_file_bytes(object.value().objects->abilities());
+    const Result<std::int64_t> limit = place->most_file_bytes();
+    if (!limit.ok()) return limit.status();
+    const std::int64_t most = limit.value();
     const auto refusal = [&](const std::string& what, std::int64_t bytes) {
         return Status(ErrorCode::unsupported, what + " has " + megabytes(bytes) + ", and an object of " +
-                                                  object.value().objects->root() + " has at most " +
-                                                  megabytes(most));
+                                                  place->path() + " has at most " + megabytes(most));
     };
     if (step.layout.members.empty() && step.layout.file_bytes > most)
         return refusal("step " + std::to_string(step.number), step.layout.file_bytes);

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "device/device.hpp"
+#include "output/combination.hpp"
 #include "output/uncovered.hpp"
 #include "series/step_file.hpp"
 
@@ -96,7 +97,8 @@ void StepDraft::put(const Field& field) {
     }
     Result<filter::Filters> filters =
         filter::parse_filters(field.compression, field.significant_bits, setup_.filters);
-    if (const Status status = filters.ok() ? setup_.check_filters(filters.value()) : filters.status();
+    if (const Status status =
+            filters.ok() ? check_codec(*setup_.format, filters.value().codec) : filters.status();
         !status.ok()) {
         keep(status);
         filters = filter::Filters();
@@ -212,7 +214,7 @@ Status StepDraft::keep_static(std::size_t field) {
 }
 
 void StepDraft::begin_steps_file() {
-    mesh_.begin_steps_file(step_.path.substr(step_.path.rfind('/') + 1), step_.description.fields);
+    mesh_.begin_steps_file(series::file_name(step_.path), step_.description.fields);
 }
 
 void StepDraft::leave_statics_out() {
@@ -249,10 +251,11 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
     Aside aside{.arrays = {}, .path = step_.path, .part_path = step_.part_path};
     keep_mistake(guarded("the mesh", [&] {
         aside.arrays = mesh_.arrays_of_file();
+        step_.kind = series::Kind::mesh;
         step_.path += series::mesh_suffix;
         step_.part_path = series::part_path(step_.path, series::token(step_.run, step_.number));
         step_.step_in_file = -1;
-        mesh_.set_file(step_.path.substr(step_.path.rfind('/') + 1));
+        mesh_.set_file(series::file_name(step_.path));
     }));
     std::swap(step_.description.fields, aside.arrays.fields);
     std::swap(held_, aside.arrays.held);
@@ -262,6 +265,7 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
 void StepDraft::end_mesh_file(Aside aside) {
     step_.description.fields = std::move(aside.arrays.fields);
     held_ = std::move(aside.arrays.held);
+    step_.kind = series::Kind::step;
     step_.path = std::move(aside.path);
     step_.part_path = std::move(aside.part_path);
 }
@@ -297,7 +301,7 @@ void StepDraft::add_fill(const std::vector<std::vector<Block>>& uncovered) {
 }
 
 Status StepDraft::bring_to_host(bool all) {
-    step_.brought_s = 0;
+    step_.device.brought_s = 0;
     if (device_.empty()) return {};
     const double begin_s = now_s();
     const auto for_each_brought = [&](auto visit) {
@@ -322,7 +326,7 @@ Status StepDraft::bring_to_host(bool all) {
         at += rounded_up(bytes);
     });
     Status status = device_.finish(setup_.comm);
-    if (all) step_.brought_s = now_s() - begin_s;
+    if (all) step_.device.brought_s = now_s() - begin_s;
     return status;
 }
 
@@ -331,7 +335,7 @@ void StepDraft::place_fields(const ChunkEncoder* encoder) {
     const auto is_on_device = [](const HeldField& held) {
         return std::ranges::any_of(held, &HeldBlock::is_on_device);
     };
-    step_.device = std::ranges::any_of(held_, is_on_device) ? &device_ : nullptr;
+    step_.device.memory = std::ranges::any_of(held_, is_on_device) ? &device_ : nullptr;
     for (std::size_t f = 0; f < held_.size(); ++f) {
         if (format::is_chunked(fields()[f])) {
             step_.parts.push_back(encoder->part_of(f, step_.layout.chunk_offsets_bytes[f]));
@@ -343,8 +347,12 @@ void StepDraft::place_fields(const ChunkEncoder* encoder) {
 }
 
 series::Step StepDraft::names(bool is_whole) const {
-    series::Step names{
-        .run = step_.run, .number = step_.number, .path = step_.path, .part_path = step_.part_path};
+    series::Step names{.run = step_.run,
+                       .number = step_.number,
+                       .kind = step_.kind,
+                       .place = step_.place,
+                       .path = step_.path,
+                       .part_path = step_.part_path};
     names.step_in_file = step_.step_in_file;
     names.layout.file_bytes = step_.layout.file_bytes;
     names.layout.members = step_.layout.members;

@@ -1,7 +1,5 @@
 #include "series/carrier.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,21 +11,16 @@
 #include "overview/overview.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
-#include "storage/objects/put_file.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
 
 constexpr double first_pause_s = 0.1, longest_pause_s = 10;
 
-bool is_folder_itself(const std::string& path) {
-    struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 std::int64_t file_bytes_of(const std::string& path) {
-    struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
+    const storage::FileFacts found = storage::facts_of(path);
+    return found.is_file() ? found.size_bytes : -1;
 }
 
 Status copy_file(const Carried& carried, const std::string& part, bool sync, const storage::Pace& pace) {
@@ -44,25 +37,17 @@ Status copy_file(const Carried& carried, const std::string& part, bool sync, con
     return status;
 }
 
-/// S3's alone: RADOS has files, which are copied like any other.
-bool is_object(const std::string& place) {
-    return place.starts_with("s3:");
+bool is_carried(const Carried& carried, const storage::PlacedName& to) {
+    if (to.place->limits().takes_ranges) return file_bytes_of(carried.to) == carried.file_bytes;
+    const Result<std::optional<std::int64_t>> size = to.place->size_of(to.name);
+    return size.ok() && size.value() == carried.file_bytes;
 }
 
-bool is_carried(const Carried& carried) {
-    if (!is_object(carried.to)) return file_bytes_of(carried.to) == carried.file_bytes;
-    const Result<storage::ObjectAt> object = storage::object_at(carried.to);
-    if (!object.ok()) return false;
-    const Result<storage::ObjectFacts> facts = object.value().objects->facts(object.value().name);
-    return facts.ok() && facts.value().size_bytes == carried.file_bytes;
-}
-
-Status copy_to_place(const Carried& carried, bool sync, const storage::Pace& pace) {
-    if (is_object(carried.to)) {
-        const Result<storage::ObjectAt> object = storage::object_at(carried.to);
-        if (!object.ok()) return object.status();
-        return storage::put_file(carried.from, carried.file_bytes, object.value(), {.only_if_absent = true},
-                                 pace);
+Status copy_to_place(const Carried& carried, const storage::PlacedName& to, bool sync,
+                     const storage::Pace& pace) {
+    if (!to.place->limits().takes_ranges) {
+        return to.place->put_file(carried.from, carried.file_bytes, to.name, sync, pace,
+                                  {.only_if_absent = true});
     }
     if (Status status = check_free(carried.to); !status.ok()) return status;
     const std::string part = part_path(carried.to, carried.token);
@@ -74,14 +59,15 @@ Status copy_to_place(const Carried& carried, bool sync, const storage::Pace& pac
 
 Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) {
     const std::int64_t bytes = file_bytes_of(carried.from);
-    const bool is_done = carried.may_be_there && is_carried(carried);
+    const storage::PlacedName to = storage::open_place_of(carried.to);
+    const bool is_done = carried.may_be_there && is_carried(carried, to);
     if (bytes < 0 && is_done) return {};
     if (bytes < 0) return {ErrorCode::format, carried.from + " is gone from the stage"};
     if (bytes != carried.file_bytes)
         return {ErrorCode::format, carried.from + " is damaged: it has " + std::to_string(bytes) +
                                        " of its " + std::to_string(carried.file_bytes) + " bytes"};
     if (!is_done) {
-        if (Status status = copy_to_place(carried, sync, pace); !status.ok()) return status;
+        if (Status status = copy_to_place(carried, to, sync, pace); !status.ok()) return status;
     }
     storage::discard_file(carried.from);
     return {};
@@ -102,7 +88,7 @@ bool is_lasting(const Status& status) {
 
 /// With a format that has a store, `from` is the folder of the step's members.
 Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
-    if (!is_folder_itself(carried.from)) {
+    if (!storage::facts_of(carried.from).is_folder()) {
         // Errors that may pass are tried again.
         Status there =
             carried.may_be_there ? read_step(carried.to).status() : Status(ErrorCode::not_found, carried.to);

@@ -30,20 +30,13 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi {
 namespace series {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view folder_suffix = ".pieces";
-constexpr std::string_view gathered_suffix = ".gathered";
-
-std::string file_of(const std::string& folder) {
-    return folder.substr(0, folder.size() - folder_suffix.size());
-}
 
 /// Whether the step's store has it.
 bool is_stored(const std::string& path) {
@@ -86,8 +79,8 @@ Status write_file(const PieceSet& set, const std::string& path, std::int64_t buf
 }
 
 Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync) {
-    const std::string gathered = folder + std::string(gathered_suffix);
-    const std::string path = file_of(folder);
+    const std::string gathered = gathered_folder(folder);
+    const std::string path = file_of_pieces(folder);
     std::error_code ignored;
     if (fs::is_directory(gathered, ignored)) {
         if (Status status = remove_gathered(gathered, path); !status.ok()) return status;
@@ -120,19 +113,21 @@ Status make_file(const std::string& folder, std::int64_t buffer_bytes, bool sync
     return remove_pieces(gathered, std::move(lock).value());
 }
 
+bool is_marker(const Name& name) {
+    return name.kind == Kind::marker && !name.is_temporary();
+}
+
+bool is_of_pieces(const Name& name) {
+    return name.kind == Kind::pieces || name.kind == Kind::mesh_pieces;
+}
+
 /// The name of the pieces' folder that `path` is, also where it is one that a gathering was killed in removing.
 std::optional<std::string> pieces_folder_of(const fs::path& path) {
-    std::string name = path.string();
-    if (name.ends_with(gathered_suffix)) name.resize(name.size() - gathered_suffix.size());
+    const std::string name = path.string();
+    const Name parsed = parse(name);
     std::error_code ignored;
-    const auto is_of = [&](const format::Format* format) {
-        const std::string extension(format->extension());
-        return name.ends_with(extension + std::string(folder_suffix)) ||
-               name.ends_with(extension + std::string(mesh_suffix) + std::string(folder_suffix));
-    };
-    if (std::ranges::none_of(format::formats(), is_of) || !fs::is_directory(path, ignored))
-        return std::nullopt;
-    return name;
+    if (!is_of_pieces(parsed) || !fs::is_directory(path, ignored)) return std::nullopt;
+    return parsed.form == Name::Form::gathered ? folder_of_gathered(name) : name;
 }
 
 /// The work below a path: folders of pieces, and prefixes with steps under temporary names.
@@ -142,9 +137,8 @@ struct Work {
 
     void look_at(const fs::path& path) {
         if (const auto folder = pieces_folder_of(path)) folders.insert(*folder);
-        const StepName name = parse_step_name(path.string());
-        if (name.step >= 0 && token_in(name.suffix)) prefixes.insert(name.prefix);
-        if (const auto prefix = prefix_of_marker(path.string())) prefixes.insert(*prefix);
+        const Name name = parse(path.string());
+        if ((name.is_of_step() && name.is_temporary()) || is_marker(name)) prefixes.insert(name.prefix);
     }
 };
 
@@ -155,12 +149,8 @@ bool has_whole_steps(const std::string& prefix) {
 
 /// The prefix of a step's name, or a store's; "" of any other.
 std::string prefix_in(const std::string& path) {
-    if (const StepName name = parse_step_name(path); name.step >= 0) return name.prefix;
-    for (const format::Format* format : format::formats()) {
-        if (format->has_store() && path.ends_with(format->extension()))
-            return path.substr(0, path.size() - format->extension().size());
-    }
-    return {};
+    const Name name = parse(path);
+    return name.is_of_step() || name.kind == Kind::store ? name.prefix : "";
 }
 
 Work find_work(std::string path) {
@@ -168,7 +158,7 @@ Work find_work(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code error;
     Work work;
-    if (storage::is_object_store(path)) {
+    if (storage::limits_of(path).is_on_objects) {
         const Result<std::optional<Marker>> marker = read_marker(path);
         marker.status().throw_if_error();
         if (marker.value()) {
@@ -178,7 +168,7 @@ Work find_work(std::string path) {
         }
         return work;
     }
-    if (pieces_folder_of(path + std::string(gathered_suffix))) {
+    if (pieces_folder_of(gathered_folder(path))) {
         work.folders.insert(path);
         return work;
     }
@@ -193,7 +183,8 @@ Work find_work(std::string path) {
     for (fs::directory_iterator entry(listed, error), end; !error && entry != end; entry.increment(error)) {
         const std::string wanted = (fs::path(listed) / fs::path(path).filename()).string();
         const std::string each = entry->path().string();
-        if (is_folder || parse_step_name(each).prefix == wanted || prefix_of_marker(each) == wanted)
+        const Name name = parse(each);
+        if (is_folder || ((name.is_of_step() || is_marker(name)) && name.prefix == wanted))
             work.look_at(entry->path());
         if (is_folder) prefixes.insert(prefix_in(each));
     }
@@ -219,7 +210,7 @@ class SeriesLock {
         prefix_ = prefix;
         status_ = {};
         // For steps that go to an object store the stage is locked.
-        if (!storage::is_object_store(prefix)) {
+        if (!storage::limits_of(prefix).is_on_objects) {
             Result<storage::LockFile> taken = lock_series(prefix);
             if (!taken.ok()) return status_ = taken.status();
             lock_ = std::move(taken).value();
@@ -258,10 +249,6 @@ class SeriesLock {
 
 }  // namespace
 
-bool are_pieces_of_mesh(const std::string& folder) {
-    return folder.ends_with(std::string(mesh_suffix) + std::string(folder_suffix));
-}
-
 Status gather_folder(const std::string& folder, std::int64_t buffer_bytes, bool sync) {
     return guarded("gathering " + folder, [&] { return make_file(folder, buffer_bytes, sync); });
 }
@@ -284,9 +271,9 @@ GatherResult v0::gather_pieces(std::string_view path) {
     };
     std::string waiting;  // prefix whose mesh could not be gathered: pieces of the steps behind it stay
     for (const std::string& folder : work.folders) {
-        const series::StepName name = series::parse_step_name(folder);
+        const series::Name name = series::parse(folder);
         Status status = name.step < 0 ? Status() : hold(name.prefix);
-        const bool is_mesh = series::are_pieces_of_mesh(folder);
+        const bool is_mesh = name.kind == series::Kind::mesh_pieces;
         if (is_mesh) waiting.clear();
         if (status.ok() && name.step >= 0 && waiting == name.prefix)
             status = Status(ErrorCode::format, folder + ": its mesh could not be gathered; its pieces stay");
@@ -294,7 +281,7 @@ GatherResult v0::gather_pieces(std::string_view path) {
         if (status.ok()) status = series::gather_folder(folder, buffer_bytes, true);
         if (is_mesh && !status.ok()) waiting = name.prefix;
         if (status.ok()) {
-            result.files.push_back(series::file_of(folder));
+            result.files.push_back(series::file_of_pieces(folder));
         } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
             result.incomplete.push_back(status.text());
         } else {

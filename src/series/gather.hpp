@@ -13,7 +13,4 @@ namespace hakobi::series {
 /// process gathers the folder. The caller has seen to it that no run writes the prefix.
 Status gather_folder(const std::string& folder, std::int64_t buffer_bytes, bool sync);
 
-/// Whether a folder `<file>.pieces` holds those of a mesh, which files of steps link to.
-bool are_pieces_of_mesh(const std::string& folder);
-
 }  // namespace hakobi::series

@@ -1,7 +1,5 @@
 #include "series/pending_commit.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "base/bytes.hpp"
@@ -31,25 +29,26 @@ Status no_commit(const std::string& path) {
 }  // namespace
 
 std::string commit_path(const Step& step) {
-    const StepName file = parse_step_name(step.path);
+    const Name file = parse(step.path);
     return part_path(step_path(file.prefix, step.number, file.extension).append(commit_suffix),
                      token(step.run, step.number));
 }
 
 bool has_pending_commit(const Step& step) {
-    return step.step_in_file >= 0 && !storage::system_path(step.path).empty();
+    return step.step_in_file >= 0 && step.place->limits().has_system_names;
 }
 
 ReceiptOf receipt_of_commit(const Step& step) {
     if (!has_pending_commit(step)) return {};
-    return {.token = token(step.run, step.number), .file_bytes = receipts_at, .path = commit_path(step)};
+    return {.token = token(step.run, step.number),
+            .file_bytes = receipts_at,
+            .path = step.place->system_name(commit_path(step))};
 }
 
 Status leave_commit(const Step& step, std::span<const std::byte> before) {
-    const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
     ByteWriter writer;
-    writer.put_text(name_of(step.path));
-    writer.put_text(name_of(step.part_path));
+    writer.put_text(file_name(step.path));
+    writer.put_text(file_name(step.part_path));
     writer.put(step.layout.file_bytes);
     writer.put_all(std::vector<std::byte>(before.begin(), before.end()));
     writer.put(std::ssize(step.layout.commit));
@@ -105,24 +104,22 @@ Result<PendingCommit> read_pending_commit(const std::string& path) {
     }
     // Nothing but a step's file of the same prefix is ever written to.
     const std::string folder = folder_of(path) + "/";
-    const StepName own = parse_step_name(path), taking = parse_step_name(folder + pending.name),
-                   unnamed = parse_step_name(folder + pending.part_name);
-    const auto is_of_prefix = [&](const StepName& name, const std::string& given) {
-        return given.find('/') == std::string::npos && name.step >= 0 && name.extension == own.extension &&
-               name.prefix.substr(name.prefix.rfind('/') + 1) == own.prefix.substr(own.prefix.rfind('/') + 1);
+    const Name own = parse(path), taking = parse(folder + pending.name),
+               unnamed = parse(folder + pending.part_name);
+    const auto is_of_prefix = [&](const Name& name, const std::string& given) {
+        return given.find('/') == std::string::npos && name.kind == Kind::step &&
+               name.extension == own.extension && file_name(name.prefix) == file_name(own.prefix);
     };
     if (!reader.ok() || !reader.at_end() || pending.commit.empty() || !is_inside ||
         pending.before.size() > pending.commit.back().bytes.size() || !is_of_prefix(taking, pending.name) ||
-        !taking.suffix.empty() || !is_of_prefix(unnamed, pending.part_name) ||
-        (!unnamed.suffix.empty() && !token_in(unnamed.suffix)))
+        taking.is_temporary() || !is_of_prefix(unnamed, pending.part_name))
         return no_commit(path);
     return pending;
 }
 
 Result<std::string> carry_out(const PendingCommit& pending, const std::string& folder) {
     const std::string path = folder + "/" + pending.name, part = folder + "/" + pending.part_name;
-    struct stat info {};
-    const bool has_name = part == path || ::lstat(storage::system_path(part).c_str(), &info) != 0;
+    const bool has_name = part == path || !storage::facts_of(part).is_there();
     const std::string& file = has_name ? path : part;
     const std::vector<std::byte>& after = pending.commit.back().bytes;
     Result<std::vector<std::byte>> begins = read_beginning(file, std::ssize(after));

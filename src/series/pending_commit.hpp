@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -23,8 +22,6 @@ namespace hakobi::series {
 //  3. It goes when the step is committed.
 //  4. Who finds it with all receipts, and the file as it was before the commit, carries that out (unfinished.hpp), in the order of the steps.
 
-/// Behind the name that the step's own file would have.
-inline constexpr std::string_view commit_suffix = ".commit";
 [[nodiscard]] std::string commit_path(const Step& step);
 
 /// Whether such a step has such a file: its storage is the system's files. Equal on all ranks.

@@ -108,10 +108,6 @@ Result<PieceHeader> decode_header(std::span<const std::byte> bytes) {
     return header;
 }
 
-std::string pieces_folder(const std::string& step_path) {
-    return step_path + ".pieces";
-}
-
 std::string piece_path(const std::string& folder, int rank) {
     std::string digits = std::to_string(rank);
     if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');

@@ -52,8 +52,7 @@ struct Piece {
 /// In a folder of pieces, locked by who gathers them.
 inline constexpr std::string_view pieces_lock = ".lock";
 
-/// "<file>.pieces" and "<file>.pieces/<rank>.piece".
-[[nodiscard]] std::string pieces_folder(const std::string& step_path);
+/// "<file>.pieces/<rank>.piece".
 [[nodiscard]] std::string piece_path(const std::string& folder, int rank);
 [[nodiscard]] bool is_piece(std::string_view path);
 

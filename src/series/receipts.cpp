@@ -83,8 +83,7 @@ ReceiptOf receipt_of(const Step& step) {
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
     if (!of.is_wanted() || file.descriptor_behind() < 0) return;
-    const Descriptor other(
-        of.path.empty() ? -1 : ::open(storage::system_path(of.path).c_str(), O_WRONLY | O_CLOEXEC));
+    const Descriptor other(of.path.empty() ? -1 : ::open(of.path.c_str(), O_WRONLY | O_CLOEXEC));
     const int descriptor = of.path.empty() ? file.descriptor_behind() : other.get();
     if (descriptor < 0) return;
     Block block;
@@ -102,7 +101,13 @@ void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num
 Result<Receipts> read_receipts(const std::string& path) {
     Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
     if (!file.ok()) return file.status();
-    return read_all(*file.value(), token_in(path).value_or(0));
+    return read_all(*file.value(), parse(path).token);
+}
+
+FileState state_of(const Name& name, const Receipts& receipts) {
+    if (name.form == Name::Form::final) return FileState::named;
+    if (name.form == Name::Form::whole) return receipts.num_writers > 0 ? FileState::whole : FileState::cut;
+    return receipts.are_all_there() ? FileState::stored : FileState::part;
 }
 
 Status call_whole(const std::string& part, std::int64_t file_bytes) {

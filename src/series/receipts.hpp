@@ -10,16 +10,13 @@
 
 namespace hakobi::series {
 
-// A step's file says which of its writers have stored all their parts of it. Whoever finds the file of a
-// killed run knows whether it is whole, even if no rank lives to say so.
+// A receipt says of one of a hidden step's writers that it has stored all that it had of the step: 2 of names.hpp, for the case that
+// no rank lives that could say so.
 //
-//  1. A hidden step's writers are numbered, and each knows how many there are.
-//  2. When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w of the receipts
-//     is writer w's alone, so that nodes do not write to one block at once. For a step in a file of several
-//     they are in a file of their own (pending_commit.hpp), since the next step's values follow.
-//  3. When all ranks have stored their values, rank 0 says so in the file's temporary name (whole_path), cuts the receipts off,
-//     and gives the file its final name.
-//  4. A file that has a receipt of each writer, or that name, is whole: whoever finds it (unfinished.hpp) does 3, or its rest.
+//  - The writers are numbered, and each knows how many there are.
+//  - When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w of the receipts
+//    is writer w's alone, so that nodes do not write to one block at once. For a step in a file of several they are in a file of its
+//    own (pending_commit.hpp), since the next step's values follow.
 //
 // A receipt stands behind the bytes that it speaks of as long as the system lives, and with `sync` also if it does not. Decision 32.
 
@@ -27,7 +24,7 @@ namespace hakobi::series {
 struct ReceiptOf {
     std::uint64_t token = 0;      ///< of the step: that of its temporary name
     std::int64_t file_bytes = 0;  ///< without receipts; 0: there are none
-    std::string path = {};        ///< of the file that gets it; "": the step's own
+    std::string path = {};        ///< as the system knows it, of the file that gets it; "": the step's own
     [[nodiscard]] bool is_wanted() const noexcept { return file_bytes > 0; }
 };
 /// The receipt of a step; for a step in a file of several it is in another file (pending_commit.hpp).
@@ -47,11 +44,13 @@ struct Receipts {
 /// Reads the receipts of the file with the temporary name `path`. Local.
 Result<Receipts> read_receipts(const std::string& path);
 
-/// Gives the file at `part`, whose bytes are all stored, its whole_path, and cuts the receipts behind its `file_bytes` off. Killed
-/// in between, it leaves a file that 4 completes. Local.
+/// Where a file stands that has these receipts. Pure.
+[[nodiscard]] FileState state_of(const Name& name, const Receipts& receipts);
+
+/// 3 and 4 of names.hpp. `file_bytes`: without the receipts. Local.
 Status call_whole(const std::string& part, std::int64_t file_bytes);
 
-/// Cuts them off. A file that has further names is copied first: under those it stays as it is. Local.
+/// 4 alone. A file that has further names is copied first: under those it stays as it is. Local.
 Status cut_receipts(const std::string& path, std::int64_t file_bytes);
 
 }  // namespace hakobi::series

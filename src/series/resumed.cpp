@@ -12,10 +12,6 @@
 namespace hakobi::series {
 namespace {
 
-std::string file_name(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 std::string text_of(std::span<const std::string> names) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "(" : ", ") + name;

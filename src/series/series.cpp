@@ -4,10 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cassert>
 #include <cstdio>
 #include <limits>
-#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
@@ -23,20 +22,13 @@
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
 
 /// A run that goes on after it does not run out of numbers.
 constexpr std::int64_t last_resumed_step = std::numeric_limits<std::int64_t>::max() / 2;
-
-bool is_part_suffix(std::string_view suffix) {
-    for (const std::string_view before : {overview::suffix, mesh_suffix, commit_suffix}) {
-        if (suffix.starts_with(before)) suffix.remove_prefix(before.size());
-    }
-    return suffix.starts_with('.') && suffix.find('.', 1) == suffix.rfind('.') && token_in(suffix);
-}
 
 /// Proves that a file can be made: permission bits do not tell (root, read-only mounts, quotas).
 Status probe(const std::string& prefix, std::string_view extension) {
@@ -70,10 +62,6 @@ Status make_folder(const std::string& folder) {
     return {};
 }
 
-std::string file_name_of(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 std::string describe(const Series& series) {
     std::string text;
     const auto add = [&](const std::vector<Series::Entry>& entries, std::string_view what) {
@@ -81,8 +69,8 @@ std::string describe(const Series& series) {
         if (!text.empty()) text += ", ";
         text.append(what).append(" of ").append(std::to_string(entries.size()));
         text += entries.size() == 1 ? " step (" : " steps (";
-        text += file_name_of(entries.front().path);
-        if (entries.size() > 1) text += " to " + file_name_of(entries.back().path);
+        text += file_name(entries.front().path);
+        if (entries.size() > 1) text += " to " + file_name(entries.back().path);
         text += ")";
     };
     add(series.files, "files");
@@ -168,71 +156,6 @@ std::uint64_t token(const RunId& run, std::int64_t step) {
     return checksum_of(writer.take());
 }
 
-namespace {
-
-StepName parse_with(const std::string& path, std::string_view extension) {
-    constexpr std::size_t fewest_digits = 6;
-    StepName result{.prefix = {}, .step = -1, .extension = extension, .suffix = {}};
-    const std::size_t name = path.rfind('/') + 1;
-    const std::size_t dot = path.find(extension, name);
-    if (dot == std::string::npos) return result;
-    const std::size_t line = path.rfind('_', dot);
-    if (line == std::string::npos || line < name || dot - line - 1 < fewest_digits) return result;
-    std::int64_t step = 0;
-    const auto [end, error] = std::from_chars(path.data() + line + 1, path.data() + dot, step);
-    if (error != std::errc() || end != path.data() + dot || step < 0) return result;
-    const std::size_t behind = dot + extension.size();
-    if (file_name_of(step_path("", step, extension)) != path.substr(line, behind - line)) return result;
-    if (behind != path.size() && path[behind] != '.') return result;
-    result.prefix = path.substr(0, line);
-    result.step = step;
-    result.suffix = path.substr(behind);
-    return result;
-}
-
-}  // namespace
-
-StepName parse_step_name(const std::string& path) {
-    StepName result{.prefix = {}, .step = -1, .extension = {}, .suffix = {}};
-    for (const format::Format* format : format::formats()) {
-        result = parse_with(path, format->extension());
-        if (result.step >= 0) break;
-    }
-    return result;
-}
-
-namespace {
-
-constexpr std::string_view view_infix = ".series";
-
-/// Returns the part of a view's name behind the extension, given the part behind the prefix; nothing where it
-/// is no view's.
-std::optional<std::string_view> view_suffix(std::string_view rest) {
-    if (!rest.starts_with(view_infix)) return std::nullopt;
-    rest.remove_prefix(view_infix.size());
-    if (rest.starts_with(".") && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')
-        rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("0123456789", 1)));
-    for (const format::Format* format : format::formats()) {
-        if (!format->shows_series() || !rest.starts_with(format->extension())) continue;
-        rest.remove_prefix(format->extension().size());
-        if (rest.empty() || rest.front() == '.') return rest;
-        return std::nullopt;
-    }
-    return std::nullopt;
-}
-
-}  // namespace
-
-std::string view_path(std::string_view prefix, std::string_view extension) {
-    return std::string(prefix).append(view_infix).append(extension);
-}
-
-std::string chapter_path(std::string_view prefix, std::int64_t first_step, std::string_view extension) {
-    std::string path = step_path(std::string(prefix).append(view_infix), first_step, extension);
-    path[prefix.size() + view_infix.size()] = '.';
-    return path;
-}
-
 Status remove_views(const Series& series) {
     for (const std::string& view : series.views) {
         if (Status status = storage::remove_file(view); !status.ok()) return status;
@@ -256,23 +179,21 @@ Status check_views(std::string_view prefix, const Series& series) {
 
 namespace {
 
-/// The format whose stores have names that end so behind their prefix.
-const format::Format* storing_format(std::string_view rest) {
-    for (const format::Format* format : format::formats()) {
-        if (format->has_store() && rest == format->extension()) return format;
-    }
-    return nullptr;
+const format::Format* format_with(std::string_view extension) {
+    const auto found = std::ranges::find(format::formats(), extension, &format::Format::extension);
+    return found == format::formats().end() ? nullptr : *found;
 }
 
 /// exists where something else has the name of the series' store; else what a killed run left in it is put right.
 Status check_store(const std::string& prefix, std::string_view extension) {
-    const format::Format* const format = storing_format(extension);
-    if (format == nullptr) return {};
+    const format::Format* const format = format_with(extension);
+    assert(format != nullptr);
+    if (!format->has_store()) return {};
     const std::string store = prefix + std::string(extension);
-    struct stat info {};
-    const bool is_on_objects = storage::is_object_store(store);
-    if (!is_on_objects && ::lstat(store.c_str(), &info) != 0) return {};
-    Status status = is_on_objects || S_ISDIR(info.st_mode)
+    const bool is_on_objects = storage::limits_of(store).is_on_objects;
+    const storage::FileFacts found = storage::facts_of(store);
+    if (!is_on_objects && !found.is_there()) return {};
+    Status status = is_on_objects || found.is_folder()
                         ? format->steps_in(store).status()
                         : Status(ErrorCode::format, store + ": it is no folder");
     if (status.ok()) return format->mend_store(store);
@@ -280,53 +201,58 @@ Status check_store(const std::string& prefix, std::string_view extension) {
     return {ErrorCode::exists, "cannot write the steps of " + prefix + ": " + status.text()};
 }
 
+/// Puts a name that is in the prefix's folder where it belongs.
+Status add(Series& series, const Name& name, std::string path, storage::Listed::Kind kind) {
+    const Series::Entry entry{name.step, path, name.extension};
+    if (name.is_temporary()) {
+        const bool is_in_store = name.is_of_step() && format_with(name.extension)->has_store();
+        if (kind == storage::Listed::Kind::file) series.parts.push_back(std::move(path));
+        if (kind == storage::Listed::Kind::folder && is_in_store)
+            series.parts.push_back(storage::joined_scheme + path);
+        return {};
+    }
+    switch (name.kind) {
+        case Kind::step:
+            series.files.push_back(entry);
+            return {};
+        case Kind::mesh:
+            series.meshes.push_back(entry);
+            return {};
+        case Kind::pieces:
+            if (kind == storage::Listed::Kind::folder) series.pieces.push_back(entry);
+            return {};
+        case Kind::mesh_pieces:
+            if (kind == storage::Listed::Kind::folder) series.mesh_pieces.push_back(entry);
+            return {};
+        case Kind::view:
+        case Kind::chapter:
+            series.views.push_back(std::move(path));
+            return {};
+        case Kind::store: {
+            const Result<std::vector<std::int64_t>> steps = format_with(name.extension)->steps_in(path);
+            // A folder that is no store of ours has no steps.
+            if (steps.status().code() == ErrorCode::unsupported) return {};
+            if (!steps.ok()) return steps.status();
+            for (const std::int64_t step : steps.value())
+                series.files.push_back({step, step_path(name.prefix, step, name.extension), name.extension});
+            return {};
+        }
+        default:
+            return {};
+    }
+}
+
 }  // namespace
 
 Result<Series> find_series(const std::string& prefix) {
     Series series;
-    const std::string folder = folder_of(prefix);
-    const std::string base = file_name_of(prefix);
-    const std::string before = prefix.substr(0, prefix.size() - base.size());
-    const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
+    const std::string before = prefix.substr(0, prefix.rfind('/') + 1);
+    const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder_of(prefix));
     if (!listed.ok() && listed.status().code() == ErrorCode::not_found) return series;
     if (!listed.ok()) return listed.status();
     for (const auto& [name, kind] : listed.value()) {
-        if (!name.starts_with(base)) continue;
-        if (const auto suffix = view_suffix(std::string_view(name).substr(base.size()))) {
-            if (suffix->empty()) series.views.push_back(before + name);
-            if (is_part_suffix(*suffix) && kind == storage::Listed::Kind::file)
-                series.parts.push_back(before + name);
-        }
-        const std::string_view rest = std::string_view(name).substr(base.size());
-        if (rest.starts_with(marker_suffix) && is_part_suffix(rest.substr(marker_suffix.size())) &&
-            kind == storage::Listed::Kind::file)
-            series.parts.push_back(before + name);
-        if (const format::Format* format = storing_format(rest)) {
-            // A folder that is no store of ours has no steps.
-            const Result<std::vector<std::int64_t>> steps = format->steps_in(before + name);
-            if (!steps.ok() && steps.status().code() != ErrorCode::unsupported) return steps.status();
-            for (const std::int64_t step : steps.ok() ? steps.value() : std::vector<std::int64_t>())
-                series.files.push_back(
-                    {step, step_path(prefix, step, format->extension()), format->extension()});
-            continue;
-        }
-        const StepName parsed = parse_step_name(name);
-        if (parsed.step < 0 || parsed.prefix != base) continue;
-        const Series::Entry found{parsed.step, before + name, parsed.extension};
-        const bool is_of_mesh = parsed.suffix.starts_with(mesh_suffix);
-        const std::string_view suffix =
-            std::string_view(parsed.suffix).substr(is_of_mesh ? mesh_suffix.size() : 0);
-        if (suffix.empty()) {
-            (is_of_mesh ? series.meshes : series.files).push_back(found);
-        } else if (suffix == ".pieces" || suffix == ".pieces.gathered") {
-            if (kind == storage::Listed::Kind::folder)
-                (is_of_mesh ? series.mesh_pieces : series.pieces).push_back(found);
-        } else if (is_part_suffix(parsed.suffix) && kind == storage::Listed::Kind::file) {
-            series.parts.push_back(before + name);
-        } else if (is_part_suffix(parsed.suffix) && !store_of(before + name).empty() &&
-                   kind == storage::Listed::Kind::folder) {
-            series.parts.push_back(storage::joined_scheme + before + name);
-        }
+        const std::string path = before + name;
+        if (Status status = add(series, parse(path, prefix), path, kind); !status.ok()) return status;
     }
     const auto by_step = [](const Series::Entry& a, const Series::Entry& b) {
         return a.step != b.step ? a.step < b.step : a.path < b.path;
@@ -363,10 +289,6 @@ void count_steps(std::vector<Series::Entry>& files) {
     }
 }
 
-std::string lock_path(const std::string& prefix) {
-    return prefix + ".lock";
-}
-
 Result<storage::LockFile> lock_series(const std::string& prefix) {
     const std::string path = lock_path(prefix);
     Result<storage::LockFile> lock = storage::LockFile::take(path, "the steps of " + prefix);
@@ -394,7 +316,7 @@ namespace {
 /// The lock, once a file can be made there, and what a stage has.
 Status hold_by_lock(const std::string& given, const std::string& prefix, std::string_view extension,
                     IfExists if_exists, storage::LockFile& lock) {
-    const bool has_folders = !storage::system_path(given).empty();
+    const bool has_folders = storage::limits_of(given).has_system_names;
     if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
     if (Status status = probe(given, extension); !status.ok()) return status;
     Result<storage::LockFile> taken = lock_series(prefix);

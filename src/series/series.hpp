@@ -8,44 +8,18 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "series/names.hpp"
 #include "storage/lock_file.hpp"
 
 namespace hakobi::series {
 
-// The names of a prefix "folder/run", here with the extension of NetCDF-4, and who may write them. All local: one rank's work.
-//
-//   run_000012.nc                         step 12, whole
-//   run_000012.nc.0123456789abcdef.part   its file until it is whole; 16 hexadecimal digits that nobody can foretell
-//   run_000012.nc.0123456789abcdef.whole  the same between its last byte and its final name, where it was hidden
-//   run_000012.nc.commit.0123456789abcdef.part   what makes step 12 part of a file of several (pending_commit.hpp)
-//   run_000012.nc.pieces/                 its pieces (per-process)
-//   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
-//   run.series.nc                         all whole steps as one data set (series_view.hpp)
-//   run.series.000256.nc                  a part of what that shows: steps 256 and later
-//   run.zarr/                             all whole steps of a format that has a store (format/format.hpp); there run_000012.zarr
-//                                         is a step's name, and of no file but, on a stage, of the folder of its members
-//   run_000012.hdf.mesh                   the mesh that was put in step 12; it may stand in temporary names and pieces, too
-//   run.staged                            where steps are that have not arrived (stage.hpp)
-//   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
-
-/// Behind the name of a step's file: that of its mesh, where that has one.
-inline constexpr std::string_view mesh_suffix = ".mesh";
+// The steps of a prefix, whose names names.hpp has, and who may write them. All local: one rank's work.
 
 /// The number of a run, in each piece that it writes: random, made by rank 0 in create.
 using RunId = std::array<std::uint64_t, 2>;
 [[nodiscard]] RunId random_run_id();
 /// The number in the temporary name of a run's step; equal on all ranks.
 [[nodiscard]] std::uint64_t token(const RunId& run, std::int64_t step);
-
-/// A name of a series taken apart: step 12, ".nc" and ".pieces" of "run_000012.nc.pieces".
-struct StepName {
-    std::string prefix;  ///< with its folder
-    std::int64_t step = 0;
-    std::string_view extension;  ///< of a format
-    std::string suffix;
-};
-/// Nothing is returned for what is no name of any series: `step` is -1.
-[[nodiscard]] StepName parse_step_name(const std::string& path);
 
 /// The files of a series in the prefix's folder, in order of steps.
 struct Series {
@@ -74,17 +48,11 @@ Result<Series> find_series(const std::string& prefix);
 /// Removes the files that have no final name. One that stayed could pass for a step of the run that comes after it.
 Status remove_parts(const Series& series);
 
-/// The path of the file that shows the whole steps of a prefix as one data set, and that of its part from
-/// `first_step` on.
-[[nodiscard]] std::string view_path(std::string_view prefix, std::string_view extension);
-[[nodiscard]] std::string chapter_path(std::string_view prefix, std::int64_t first_step,
-                                       std::string_view extension);
-/// Removes them, the one that shows all first: it never leads to parts that are gone.
+/// Removes the views, the one that shows all first: it never leads to parts that are gone.
 Status remove_views(const Series& series);
 /// exists when something else has such a name: what nobody here made is not replaced.
 Status check_views(std::string_view prefix, const Series& series);
 
-[[nodiscard]] std::string lock_path(const std::string& prefix);
 /// Takes the prefix's lock; says on stderr what a dead owner left, or that the file system has no locks.
 Result<storage::LockFile> lock_series(const std::string& prefix);
 

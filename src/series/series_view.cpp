@@ -1,7 +1,5 @@
 #include "series/series_view.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -15,20 +13,12 @@
 #include "format/registry.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
 
 constexpr double most_share = 0.01;  // of the run's time
-
-std::string name_of(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
-bool is_there(const std::string& path) {
-    struct stat info {};
-    return ::stat(storage::system_path(path).c_str(), &info) == 0;
-}
 
 bool is_alike(const format::FieldDescription& a, const format::FieldDescription& b) {
     return a.type == b.type && a.global == b.global && a.dims == b.dims && a.is_static == b.is_static;
@@ -74,7 +64,7 @@ std::vector<std::byte> filled(const format::FieldDescription& field, std::int64_
 SeriesView::SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole)
     : prefix_(std::move(prefix)),
       // Who opens it are other programs, which know files only.
-      format_(format.shows_series() && !storage::system_path(prefix_).empty() ? &format : nullptr) {
+      format_(format.shows_series() && storage::limits_of(prefix_).has_system_names ? &format : nullptr) {
     if (format_ == nullptr || take_earlier(whole)) return;
     series_ = {};
     has_before_.clear();
@@ -97,7 +87,7 @@ SeriesView::SeriesView(std::string prefix, const format::Format& format, std::sp
 /// Where the file of an earlier run shows the first of these steps and no others, the rest are read.
 bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     const std::string path = view_path(prefix_, format_->extension());
-    if (whole.empty() || !is_there(path)) return false;
+    if (whole.empty() || !storage::facts_behind(path).is_there()) return false;
     Result<format::SeriesDescription> found = format_->read_series(path);
     is_anew_ = true;
     if (!found.ok()) return false;
@@ -118,10 +108,10 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
         if (record >= entry_of.size()) return false;
         const Series::Entry& entry = *entry_of[record];
         if (source.file.empty() && entry.num_steps > 1) return false;
-        if (source.file.empty()) source.file = name_of(entry.path);
+        if (source.file.empty()) source.file = file_name(entry.path);
         // Names in the file are followed where they are those that the series gives, and no others.
-        if (source.file != name_of(entry.path) &&
-            source.file != name_of(chapter_path(prefix_, series_.numbers[record], format_->extension())))
+        if (source.file != file_name(entry.path) &&
+            source.file != file_name(chapter_path(prefix_, series_.numbers[record], format_->extension())))
             return false;
         record += static_cast<std::size_t>(source.num_records);
     }
@@ -144,7 +134,7 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
 }
 
 bool SeriesView::is_chapter(const format::SeriesSource& source) const {
-    return source.file.starts_with(name_of(view_path(prefix_, ".")));
+    return parse(source.file, file_name(prefix_)).kind == Kind::chapter;
 }
 
 /// It has the records that the series says, from the first on.
@@ -207,7 +197,7 @@ void SeriesView::append_all(const Series::Entry& entry, const format::FoundStep&
     for (std::int64_t s = first_in_file; s < format::num_steps_of(found); ++s) {
         append({.number = entry.step + s,
                 .time = format::time_of(found, s),
-                .file = name_of(entry.path),
+                .file = file_name(entry.path),
                 .has = has});
     }
 }
@@ -227,7 +217,8 @@ void SeriesView::append(const Expected& step) {
 void SeriesView::expect(std::int64_t number, const std::string& path, const format::StepDescription& step) {
     if (format_ == nullptr) return;
     if (!std::exchange(has_run_, true)) start_with(step);
-    expected_.push_back({.number = number, .time = step.time, .file = name_of(path), .has = fields_of(step)});
+    expected_.push_back(
+        {.number = number, .time = step.time, .file = file_name(path), .has = fields_of(step)});
 }
 
 void SeriesView::complete(std::int64_t number) {
@@ -244,7 +235,8 @@ void SeriesView::complete_found() {
     while (!expected_.empty()) {
         const Expected step = std::move(expected_.front());
         expected_.pop_front();
-        if (!is_there(step_path(prefix_, step.number, format_->extension()))) continue;
+        if (!storage::facts_behind(step_path(prefix_, step.number, format_->extension())).is_there())
+            continue;
         append(step);
         is_written_ = false;
     }
@@ -374,7 +366,7 @@ Status SeriesView::write_chapter(const Copied& copied, std::size_t first, std::s
     // Copies are not made anew where a crash of the system has left zeros in them.
     if (Status status = write_file(chapter, path, true); !status.ok()) return status;
     series_.sources.erase(series_.sources.begin() + at + 1, series_.sources.begin() + behind);
-    series_.sources[first] = {.file = name_of(path), .num_records = num};
+    series_.sources[first] = {.file = file_name(path), .num_records = num};
     for (std::size_t f = 0; f < series_.has.size(); ++f) {
         std::vector<bool>& has = series_.has[f];
         has.erase(has.begin() + at + 1, has.begin() + behind);
@@ -408,7 +400,8 @@ Status SeriesView::copy_records(const Copied& copied, std::size_t source, std::i
 
 Status SeriesView::write_file(const format::SeriesDescription& series, const std::string& path,
                               bool sync) const {
-    Result<format::Layout> layout = format_->lay_out_series(series, folder_of(storage::system_path(path)));
+    Result<format::Layout> layout =
+        format_->lay_out_series(series, folder_of(storage::open_place_of(prefix_).place->system_name(path)));
     if (!layout.ok()) return layout.status();
     const std::string part = part_path(path, random_run_id()[0]);
     if (Status status = create_file(part, layout.value().metadata, layout.value().file_bytes); !status.ok())

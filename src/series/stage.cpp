@@ -1,6 +1,5 @@
 #include "series/stage.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,18 +16,13 @@
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
-#include "storage/objects/put_file.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
 
 constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ",
                            nothing_line = "nothing is there\n";
-constexpr std::int64_t most_marker_bytes = 8192;
-
-std::string name_in_folder(std::string_view path) {
-    return std::string(path.substr(path.rfind('/') + 1));
-}
 
 std::string node_name() {
     std::array<char, 256> name{};
@@ -50,10 +44,9 @@ std::string text_of(const Marker& marker) {
 Status write_marker(const std::string& prefix, const Marker& marker, bool is_first) {
     const std::string path = marker_path(prefix), text = text_of(marker);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-    if (storage::is_object_store(prefix)) {
-        const Result<storage::ObjectAt> object = storage::object_at(path);
-        if (!object.ok()) return object.status();
-        Status status = object.value().objects->put(object.value().name, bytes, {.only_if_absent = true});
+    const storage::PlacedName to = storage::open_place_of(path);
+    if (to.place->limits().is_on_objects) {
+        Status status = to.place->put_new(to.name, bytes);
         if (status.code() != ErrorCode::exists) return status;
         const Result<std::optional<Marker>> other = read_marker(prefix);
         const bool is_told = other.ok() && other.value();
@@ -76,30 +69,23 @@ Status write_marker(const std::string& prefix, const Marker& marker, bool is_fir
 }
 
 Status remove_marker(const std::string& prefix) {
-    if (!storage::is_object_store(prefix)) return storage::remove_file(marker_path(prefix));
-    const Result<storage::ObjectAt> object = storage::object_at(marker_path(prefix));
-    return object.ok() ? object.value().objects->remove(object.value().name) : object.status();
+    const storage::PlacedName marker = storage::open_place_of(marker_path(prefix));
+    return marker.place->remove(marker.name);
 }
 
 /// After a marker's write has failed: whether it is certain that none leads to `folder`.
 bool take_back_marker(const std::string& prefix, const std::string& folder, const Status& failed) {
     if (failed.code() == ErrorCode::exists) return true;
     // A server that does not answer may have it yet, and would be waited for once more.
-    if (storage::is_object_store(prefix)) return failed.code() != ErrorCode::io;
+    if (storage::limits_of(prefix).is_on_objects) return failed.code() != ErrorCode::io;
     const Result<std::optional<Marker>> there = read_marker(prefix);
     if (!there.ok()) return false;
     return !there.value() || there.value()->folder != folder || remove_marker(prefix).ok();
 }
 
-bool is_folder(const std::string& path) {
-    struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /// Whether the path is a stage's folder, which a marker names: one of our making is no link.
 bool is_run_folder(const std::string& path) {
-    struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+    return storage::facts_of(path).is_folder();
 }
 
 /// A file that is whole on the stage.
@@ -142,8 +128,8 @@ Status look_into(const Staged& file, const std::string& place) {
 }
 
 std::int64_t size_of(const std::string& path) {
-    struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 ? info.st_size : -1;
+    const storage::FileFacts found = storage::facts_behind(path);
+    return found.is_there() ? found.size_bytes : -1;
 }
 
 /// 3 of 5.
@@ -196,7 +182,7 @@ bool remove_folder(const std::string& folder) {
 Status end_stage(const std::string& prefix, const Marker& marker, storage::LockFile& lock) {
     // A full place may take no new marker: then a kill may leave the folder.
     const bool says_so =
-        !storage::is_object_store(prefix) &&
+        !storage::limits_of(prefix).is_on_objects &&
         (marker.is_of_nothing || write_marker(prefix, {marker.node, marker.folder, true}, false).ok());
     Status removed = says_so ? Status() : remove_marker(prefix);
     lock.release();
@@ -221,49 +207,28 @@ Status end_empty_stage(const std::string& prefix, const Marker& marker) {
 
 }  // namespace
 
-std::string marker_path(std::string_view prefix) {
-    return std::string(prefix).append(marker_suffix);
-}
-
-std::optional<std::string> prefix_of_marker(std::string_view path) {
-    if (!path.ends_with(marker_suffix)) return std::nullopt;
-    path.remove_suffix(marker_suffix.size());
-    if (path.empty() || path.ends_with('/')) return std::nullopt;
-    return std::string(path);
-}
-
 bool is_staged(const std::string& prefix) {
-    if (storage::is_object_store(prefix)) {
-        const Result<storage::ObjectAt> object = storage::object_at(marker_path(prefix));
-        return object.ok() && object.value().objects->facts(object.value().name).ok();
-    }
-    struct stat info {};
-    return ::lstat(storage::system_path(marker_path(prefix)).c_str(), &info) == 0;
+    const storage::PlacedName marker = storage::open_place_of(marker_path(prefix));
+    const Result<std::optional<std::int64_t>> size = marker.place->size_of(marker.name);
+    // A folder of that name is no marker either, which read_marker tells.
+    return size.ok() ? size.value().has_value() : size.status().code() == ErrorCode::format;
 }
 
 std::string Stage::prefix_on(std::string_view stage, std::string_view prefix, const RunId& run) {
-    while (stage.size() > 1 && stage.ends_with('/')) stage.remove_suffix(1);
-    const std::string name = name_in_folder(prefix);
-    const std::string part = part_path(name, token(run, -1));  // run.0123456789abcdef.part
-    return std::string(stage)
-        .append("/")
-        .append(part.substr(0, part.size() - part_suffix.size()))
-        .append(stage_suffix)
-        .append("/")
-        .append(name);
+    return staged_prefix(stage, prefix, token(run, -1));
 }
 
 Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, const RunId& run) {
     std::error_code error;
     const std::string whole = std::filesystem::absolute(stage, error).string();
-    if (error || !is_folder(whole))
+    if (error || !storage::facts_behind(whole).is_folder())
         return Status(ErrorCode::not_found, "stage " + stage + ": there is no such folder");
     Stage made;
     made.prefix_ = prefix;
     const std::string staged = prefix_on(whole, prefix, run);
     made.folder_ = folder_of(staged);
     const Marker marker{node_name(), made.folder_};
-    const bool is_on_objects = storage::is_object_store(prefix);
+    const bool is_on_objects = storage::limits_of(prefix).is_on_objects;
     Status status = is_on_objects ? Status() : write_marker(prefix, {marker.node, marker.folder, true}, true);
     if (!status.ok()) return status;
     if (::mkdir(made.folder_.c_str(), 0777) != 0) {
@@ -309,38 +274,14 @@ void Stage::end() noexcept {
                      prefix_.c_str(), folder_.c_str(), ended.text().c_str());
 }
 
-namespace {
-
-/// The marker's bytes; nothing where there is none.
-Result<std::optional<std::string>> marker_text(const std::string& path) {
-    using Found = std::optional<std::string>;
-    if (storage::is_object_store(path)) {
-        const Result<storage::ObjectAt> object = storage::object_at(path);
-        if (!object.ok()) return object.status();
-        const Result<std::optional<storage::WholeObject>> whole = storage::get_object(object.value());
-        if (!whole.ok()) return whole.status();
-        if (!whole.value()) return Found();
-        const std::vector<std::byte>& bytes = whole.value()->bytes;
-        return Found(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    }
-    Result<storage::FilePtr> file = storage::open_file(path, {.read = true, .regular_only = true});
-    if (file.status().code() == ErrorCode::not_found) return Found();
-    if (!file.ok()) return file.status();
-    std::string text(most_marker_bytes, '\0');
-    const Result<std::int64_t> read = file.value()->read_at(std::as_writable_bytes(std::span(text)), 0);
-    if (!read.ok()) return read.status();
-    text.resize(static_cast<std::size_t>(read.value()));
-    return Found(std::move(text));
-}
-
-}  // namespace
-
 Result<std::optional<Marker>> read_marker(const std::string& prefix) {
     const std::string path = marker_path(prefix);
-    const Result<std::optional<std::string>> text = marker_text(path);
-    if (!text.ok()) return text.status();
-    if (!text.value()) return std::optional<Marker>();
-    std::string_view rest = *text.value();
+    const storage::PlacedName from = storage::open_place_of(path);
+    const Result<std::optional<storage::WholeObject>> found = from.place->get(from.name);
+    if (!found.ok()) return found.status();
+    if (!found.value()) return std::optional<Marker>();
+    const std::vector<std::byte>& bytes = found.value()->bytes;
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const auto line_after = [&rest](std::string_view word) -> std::string {
         const std::size_t end = rest.find('\n');
         if (!rest.starts_with(word) || end == std::string_view::npos) return {};
@@ -357,7 +298,7 @@ Result<std::optional<Marker>> read_marker(const std::string& prefix) {
         if (!series_on_stage(marker.folder).empty()) return std::optional(marker);
     }
     return Status(ErrorCode::format, path + " does not say where its steps are staged: look for " +
-                                         name_in_folder(prefix) +
+                                         file_name(prefix) +
                                          ".*.stage on the nodes of the run, or remove it to give them up");
 }
 

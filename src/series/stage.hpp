@@ -18,7 +18,7 @@ namespace hakobi::series {
 //
 //   /local/nvme/run.0123456789abcdef.stage/     the run's own folder there: random digits, so that runs share a stage
 //   /local/nvme/run.0123456789abcdef.stage/run_000012.nc
-//                                               and all other names of a series (series.hpp), its lock among them
+//                                               and all other names of a series (names.hpp), its lock among them
 //   folder/run.staged                           the marker: a text that names that folder and its node
 //
 //  1. `make` writes the marker, which says that nothing is on the stage, makes the folder, and writes the marker anew without that. From
@@ -65,16 +65,11 @@ class Stage {
     storage::LockFile lock_;  // of the series on the stage
 };
 
-/// Behind a prefix: its marker.
-inline constexpr std::string_view marker_suffix = ".staged";
 /// The contents of a marker.
 struct Marker {
     std::string node, folder;
     bool is_of_nothing = false;  ///< the folder has no step, and may not be there
 };
-[[nodiscard]] std::string marker_path(std::string_view prefix);
-/// The prefix whose marker has that name; nothing where it is no marker's name.
-[[nodiscard]] std::optional<std::string> prefix_of_marker(std::string_view path);
 /// Whether the series has a marker.
 [[nodiscard]] bool is_staged(const std::string& prefix);
 /// Nothing where the series has none; format where it cannot be read.

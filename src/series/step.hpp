@@ -9,6 +9,7 @@
 #include "format/step.hpp"
 #include "region/region.hpp"
 #include "series/series.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::io {
 class DeviceMemory;
@@ -30,17 +31,22 @@ struct Part {
 struct Step {
     RunId run{};
     std::int64_t number = 0;
-    std::string path;       ///< the file's final name
-    std::string part_path;  ///< its name until it is whole
+    Kind kind = Kind::step;   ///< or a mesh that steps share
+    storage::PlacePtr place;  ///< where its file is written
+    std::string path;         ///< the file's final name
+    std::string part_path;    ///< its name until it is whole
     /// In a file that takes several steps (format::GrowingFile): which of them it is, from 0. Such a file gets its final name with the
     /// first one; part_path is that name for later ones. -1: the file is the step's own.
     std::int64_t step_in_file = -1;
     format::StepDescription description;
     format::Layout layout;    ///< offsets and size on every rank, metadata on rank 0 only
     std::vector<Part> parts;  ///< one an array of the file, as many on every rank
-    io::DeviceMemory* device =
-        nullptr;           ///< copies what of their memory is a device's; null: all is the host's
-    double brought_s = 0;  ///< that copies of such memory to the host took, for a method that takes none
+    struct OnDevice {
+        io::DeviceMemory* memory =
+            nullptr;  ///< copies what of the parts' memory is a device's; null: all is the host's
+        double brought_s =
+            0;  ///< that such copies to the host took, for a method that takes no device's memory
+    } device = {};
     bool are_regions_new =
         true;  ///< on some rank a part goes elsewhere than in the step before; equal on all ranks
 };

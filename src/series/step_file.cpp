@@ -1,10 +1,6 @@
 #include "series/step_file.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <vector>
 
 #include "format/registry.hpp"
@@ -14,57 +10,18 @@
 
 namespace hakobi::series {
 
-std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension) {
-    std::string digits = std::to_string(step);
-    if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-    return std::string(prefix) + "_" + digits + std::string(extension);
-}
-
-std::string part_path(const std::string& path, std::uint64_t token) {
-    std::array<char, 16> digits{};
-    digits.fill('0');
-    std::array<char, 16> text{};
-    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), token, 16);
-    std::copy_backward(text.data(), end, digits.end());
-    return path + "." + std::string(digits.data(), digits.size()).append(part_suffix);
-}
-
-std::string whole_path(const std::string& part) {
-    return part.substr(0, part.size() - part_suffix.size()).append(whole_suffix);
-}
-
-std::optional<std::uint64_t> token_in(std::string_view path) {
-    constexpr std::size_t num_digits = 16;
-    const auto suffix = path.ends_with(part_suffix) ? part_suffix : whole_suffix;
-    if (!path.ends_with(suffix) || path.size() < 1 + num_digits + suffix.size()) return std::nullopt;
-    path.remove_suffix(suffix.size());
-    if (path[path.size() - num_digits - 1] != '.') return std::nullopt;
-    const std::string_view digits = path.substr(path.size() - num_digits);
-    if (digits.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
-    std::uint64_t token = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), token, 16);
-    return token;
-}
-
-std::string folder_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 Status check_free(const std::string& path, bool is_file_right) {
-    struct stat info {};
-    if (::lstat(storage::system_path(path).c_str(), &info) != 0) return {};
-    const bool is_file = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
+    const storage::FileFacts found = storage::facts_of(path);
+    if (!found.is_there()) return {};
+    const bool is_file = found.is_file() || found.kind == storage::FileFacts::Kind::link;
     if (is_file && is_file_right) return {};
-    const char* const what = S_ISDIR(info.st_mode) ? "folder" : is_file ? "file" : "special file";
+    const char* const what = found.is_folder() ? "folder" : is_file ? "file" : "special file";
     return {ErrorCode::exists, "cannot write " + path + ": a " + what + " of that name is in the way"};
 }
 
 bool has_other_names(const std::string& path) {
-    struct stat info {};
-    return ::lstat(storage::system_path(path).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-           info.st_nlink > 1;
+    const storage::FileFacts found = storage::facts_of(path);
+    return found.is_file() && found.num_names > 1;
 }
 
 Status write_metadata(storage::File& file, std::span<const format::Extent> metadata) {
@@ -198,18 +155,6 @@ Status finish_step(const std::string& part, const std::string& path, bool sync) 
     return storage::commit_file(folder, path, {.replaces = true, .is_durable = sync});
 }
 
-std::string series_on_stage(const std::string& folder) {
-    constexpr std::size_t num_digits = 16;
-    const std::string name = folder.substr(folder.rfind('/') + 1);
-    const std::size_t behind = 1 + num_digits + stage_suffix.size();
-    if (folder.empty() || folder[0] != '/' || name.size() <= behind) return {};
-    const std::string_view ending = std::string_view(name).substr(name.size() - behind);
-    if (ending[0] != '.' || !ending.ends_with(stage_suffix) ||
-        ending.substr(1, num_digits).find_first_not_of("0123456789abcdef") != std::string_view::npos)
-        return {};
-    return folder + "/" + name.substr(0, name.size() - behind);
-}
-
 Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how) {
     const Result<std::vector<std::byte>> bytes =
         storage::read_whole(description_path(folder), {.regular_only = true});
@@ -221,11 +166,12 @@ Status add_to_store(const std::string& folder, const std::string& path, const fo
     const format::Format& format = *format_of_step(path);
     if (Status status = format::check_description(step.value(), format.rules()); !status.ok())
         return {ErrorCode::format, folder + ": " + status.text()};
-    return format.add_step(folder, store_of(path), parse_step_name(path).step, step.value(), how);
+    return format.add_step(folder, store_of(path), parse(path).step, step.value(), how);
 }
 
 const format::Format* format_of_step(const std::string& path) {
-    const StepName name = parse_step_name(path);
+    const Name name = parse(path);
+    if (!name.is_of_step()) return nullptr;
     const auto found = std::ranges::find(format::formats(), name.extension, &format::Format::extension);
     return found == format::formats().end() ? nullptr : *found;
 }
@@ -233,15 +179,13 @@ const format::Format* format_of_step(const std::string& path) {
 std::string store_of(const std::string& path) {
     const format::Format* const format = format_of_step(path);
     if (format == nullptr || !format->has_store()) return {};
-    const StepName name = parse_step_name(path);
-    return name.prefix + std::string(name.extension);
+    return parse(path).prefix + std::string(format->extension());
 }
 
 Result<format::FoundStep> read_step(const std::string& path) {
     const format::Format* const format = format_of_step(path);
     if (format == nullptr) return Status(ErrorCode::format, path + ": it has no name of a step");
-    return format->has_store() ? format->read_stored(store_of(path), parse_step_name(path).step)
-                               : format->read(path);
+    return format->has_store() ? format->read_stored(store_of(path), parse(path).step) : format->read(path);
 }
 
 Status replace_file(const std::string& part, const std::string& path, bool sync) {

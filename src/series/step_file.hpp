@@ -2,10 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,26 +11,13 @@
 #include "format/format.hpp"
 #include "format/found_step.hpp"
 #include "format/layout.hpp"
+#include "series/names.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::series {
 
-/// The names of a step's file and what happens to them; all local, called by the one rank that cares for the
+/// The life of a step's file under the names of names.hpp; all local, called by the one rank that cares for the
 /// file.
-
-/// "<prefix>_000012.nc" with a format's extension, and the name it has until it is whole; series.hpp has the table of
-/// names. Whoever may write to the folder could make that name a trap: `token` is one that nobody can foretell.
-inline constexpr std::string_view part_suffix = ".part", whole_suffix = ".whole";
-/// How the name of a run's folder on a stage ends.
-inline constexpr std::string_view stage_suffix = ".stage";
-[[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension);
-[[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);
-/// The name of a hidden step's file between `part`, once all its bytes are stored, and the final one.
-[[nodiscard]] std::string whole_path(const std::string& part);
-/// The token in a name that ends with 16 digits and one of the suffixes; nothing where it is no such name.
-[[nodiscard]] std::optional<std::uint64_t> token_in(std::string_view path);
-/// The folder a file is in: "." for a bare name.
-[[nodiscard]] std::string folder_of(const std::string& path);
 
 /// `exists` when something has the name; with `is_file_right` a regular file or a link may.
 Status check_free(const std::string& path, bool is_file_right = false);
@@ -70,10 +55,6 @@ Status cut_file(const std::string& path, std::int64_t file_bytes, std::span<cons
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before the name,
 /// are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);
-
-/// Where the steps of a series are that go over a stage (stage.hpp): "…/run.0123456789abcdef.stage/run". "" where the folder is no
-/// such one. Pure.
-[[nodiscard]] std::string series_on_stage(const std::string& folder);
 
 /// The same for a step's file. The members of a step that its format keeps in a store go there, as the folder's description
 /// says; on a stage, whence they go to their store (carrier.hpp), their folder gets the step's name.

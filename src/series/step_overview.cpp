@@ -74,15 +74,15 @@ Status write_overview(const Step& step, const std::string& source_path, bool syn
     if (!dimensions.ok()) return dimensions.status();
     std::vector<overview::Field> fields = fields_of(step, dimensions.value());
     if (fields.empty()) return {};
-    const std::string source = storage::system_path(source_path);
-    const std::string final = storage::system_path(step.path) + std::string(overview::suffix);
+    const std::string source = step.place->system_name(source_path);
+    const std::string final = step.place->system_name(step.path) + std::string(overview::suffix);
     const std::string path = part_path(final, token(step.run, step.number));
     const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
     if (from.get() < 0) return status_of_errno(errno, "cannot read", source);
     Descriptor to(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (to.get() < 0) return status_of_errno(errno, "cannot make", path);
     Discarding discarding(path);
-    const std::string name = step.path.substr(step.path.rfind('/') + 1);
+    const std::string name = file_name(step.path);
     Status status = overview::make_overview(from.get(), name, std::move(fields), to.get(), most_bytes);
     if (!status.ok()) return {status.code(), path + ": " + status.text()};
     if (sync && ::fsync(to.get()) != 0) return status_of_errno(errno, "cannot sync", path);

@@ -1,13 +1,13 @@
 #include "series/unfinished.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/guard.hpp"
-#include "overview/overview.hpp"
 #include "series/pending_commit.hpp"
 #include "series/receipts.hpp"
 #include "series/series_view.hpp"
@@ -16,17 +16,14 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/lock_file.hpp"
-#include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::series {
 namespace {
 
 /// A step's or a mesh's file under its temporary name, or what makes a step part of a file of several.
 struct LeftFile {
-    std::int64_t step = 0;
-    bool is_mesh = false;
-    bool is_commit = false;
-    std::string_view extension;
+    Name name;
     std::string path;        // with the temporary name
     std::string final_path;  // without
 };
@@ -35,40 +32,36 @@ struct LeftFile {
 std::vector<LeftFile> left_files(const Series& series) {
     std::vector<LeftFile> parts;
     for (const std::string& path : series.parts) {
-        const StepName name = parse_step_name(path);
-        if (name.step < 0) continue;  // of a view
-        std::string_view suffix = name.suffix;
-        const bool is_mesh = suffix.starts_with(mesh_suffix);
-        if (is_mesh) suffix.remove_prefix(mesh_suffix.size());
-        if (suffix.starts_with(overview::suffix)) continue;
-        const bool is_commit = suffix.starts_with(commit_suffix);
-        std::string final_path = path.substr(0, path.size() - suffix.size());
+        const Name name = parse(path);
+        if (name.kind != Kind::step && name.kind != Kind::mesh && name.kind != Kind::commit) continue;
+        std::string final_path = step_path(name.prefix, name.step, name.extension);
+        if (name.is_of_mesh()) final_path += mesh_suffix;
         if (std::string of_store = storage::joined_folder(final_path); !of_store.empty())
             final_path = std::move(of_store);
-        parts.push_back({name.step, is_mesh, is_commit, name.extension, path, std::move(final_path)});
+        parts.push_back({name, path, std::move(final_path)});
     }
     // The file of the first of several is whole when that step is committed.
     std::set<std::int64_t> of_commits;
     for (const LeftFile& left : parts) {
-        if (left.is_commit) of_commits.insert(left.step);
+        if (left.name.kind == Kind::commit) of_commits.insert(left.name.step);
     }
     std::erase_if(parts, [&](const LeftFile& left) {
-        return !left.is_commit && !left.is_mesh && of_commits.contains(left.step);
+        return left.name.kind == Kind::step && of_commits.contains(left.name.step);
     });
     std::ranges::sort(parts, [](const LeftFile& a, const LeftFile& b) {
-        return std::pair(a.step, !a.is_mesh) < std::pair(b.step, !b.is_mesh);
+        return std::pair(a.name.step, !a.name.is_of_mesh()) < std::pair(b.name.step, !b.name.is_of_mesh());
     });
     return parts;
 }
 
 std::string what_is(const LeftFile& left) {
-    return (left.is_mesh ? "the mesh of step " : "step ") + std::to_string(left.step);
+    return (left.name.is_of_mesh() ? "the mesh of step " : "step ") + std::to_string(left.name.step);
 }
 
 /// Says in words what keeps the file from being whole; "" where nothing does.
 std::string what_lacks(const LeftFile& left, const Result<Receipts>& receipts) {
     if (!receipts.ok()) return receipts.status().text();
-    if (left.path.ends_with(whole_suffix) || receipts.value().are_all_there()) return {};
+    if (to_complete(state_of(left.name, receipts.value()))) return {};
     if (receipts.value().num_writers == 0) return "none of its writers had stored its part";
     return std::to_string(receipts.value().num_stored) + " of its " +
            std::to_string(receipts.value().num_writers) + " writers had stored their parts";
@@ -79,6 +72,27 @@ std::string numbers(const std::vector<Series::Entry>& steps) {
     for (std::size_t i = 0; i < steps.size(); ++i)
         text += (i == 0 ? "" : i + 1 == steps.size() ? " and " : ", ") + std::to_string(steps[i].step);
     return text;
+}
+
+/// Takes the file from where it stands to its final name.
+Status complete(const LeftFile& left, FileState state, std::int64_t file_bytes) {
+    const std::string whole = left.name.form == Name::Form::whole ? left.path : whole_path(left.path);
+    Status status;
+    while (const std::optional<Event> event = status.ok() ? to_complete(state) : std::nullopt) {
+        switch (*event) {
+            case Event::call_whole:
+                status = storage::rename_file(left.path, whole);
+                break;
+            case Event::cut:
+                status = cut_receipts(whole, file_bytes);
+                break;
+            default:
+                assert(*event == Event::name);
+                status = finish_step(whole, left.final_path, false);
+        }
+        state = *next(state, *event);
+    }
+    return status;
 }
 
 }  // namespace
@@ -98,13 +112,14 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         }
         const Result<Receipts> receipts = read_receipts(left.path);
         std::string why = what_lacks(left, receipts);
-        if (why.empty() && !left.is_mesh && is_mesh_lost) why = "its mesh is not whole";
-        if (Status taken = check_free(left.final_path); !left.is_commit && why.empty() && !taken.ok())
+        if (why.empty() && !left.name.is_of_mesh() && is_mesh_lost) why = "its mesh is not whole";
+        const bool is_commit = left.name.kind == Kind::commit;
+        if (Status taken = check_free(left.final_path); !is_commit && why.empty() && !taken.ok())
             why = taken.text();
         Result<PendingCommit> pending =
-            left.is_commit ? read_pending_commit(left.path) : Result<PendingCommit>(PendingCommit());
+            is_commit ? read_pending_commit(left.path) : Result<PendingCommit>(PendingCommit());
         if (why.empty() && !pending.ok()) why = pending.status().text();
-        if (left.is_mesh) is_mesh_lost = !why.empty();
+        if (left.name.is_of_mesh()) is_mesh_lost = !why.empty();
         if (!why.empty()) {
             result.lost.push_back(what_is(left) + " was not stored whole when its run ended: " + why);
             if (!first) first = left;
@@ -115,7 +130,7 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
                                   " before it");
             continue;
         }
-        if (left.is_commit) {
+        if (is_commit) {
             const Result<std::string> path = carry_out(pending.value(), folder_of(left.path));
             if (path.status().code() == ErrorCode::format) {
                 result.lost.push_back(what_is(left) + " was stored whole, but " + path.status().text());
@@ -126,21 +141,15 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
                 return Status(path.status().code(),
                               prefix + ": completing " + what_is(left) + ": " + path.status().text());
             storage::discard_file(left.path);
-            result.completed.push_back({left.step, path.value(), left.extension});
+            result.completed.push_back({left.name.step, path.value(), left.name.extension});
             continue;
         }
-        const bool is_called_whole = left.path.ends_with(whole_suffix);
-        Status status;
-        if (!is_called_whole) {
-            status = call_whole(left.path, receipts.value().file_bytes);
-        } else if (receipts.value().num_writers > 0) {
-            status = cut_receipts(left.path, receipts.value().file_bytes);
-        }
-        if (status.ok())
-            status = finish_step(is_called_whole ? left.path : whole_path(left.path), left.final_path, false);
+        const Status status =
+            complete(left, state_of(left.name, receipts.value()), receipts.value().file_bytes);
         if (!status.ok())
             return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
-        if (!left.is_mesh) result.completed.push_back({left.step, left.final_path, left.extension});
+        if (!left.name.is_of_mesh())
+            result.completed.push_back({left.name.step, left.final_path, left.name.extension});
     }
     return result;
 }
@@ -159,7 +168,7 @@ void complete_for_reading(const std::string& prefix) noexcept {
         const Result<storage::LockFile> lock =
             storage::LockFile::take(lock_path(prefix), "the steps of " + prefix);
         // A run writes them, or nobody can know that none does.
-        const bool is_on_objects = storage::is_object_store(prefix);  // there the stage is locked
+        const bool is_on_objects = storage::limits_of(prefix).is_on_objects;  // there the stage is locked
         if (!lock.ok() || (!lock.value().is_held() && !is_on_objects)) return {};
         const Result<Unfinished> home = bring_home(prefix, Gaps::none, false);
         if (home.ok()) tell(prefix, home.value(), "is left as it is");

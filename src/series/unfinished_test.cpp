@@ -172,8 +172,11 @@ class PendingCommitTest : public UnfinishedTest {
     static constexpr std::int64_t step_bytes = 5000;
 
     Step step(std::int64_t number) {
-        Step step{
-            .run = {1, 2}, .number = number, .path = path_of(0), .part_path = part_path(path_of(0), 0xfeed)};
+        Step step{.run = {1, 2},
+                  .number = number,
+                  .place = storage::open_place_of(prefix_).place,
+                  .path = path_of(0),
+                  .part_path = part_path(path_of(0), 0xfeed)};
         step.step_in_file = number;
         step.layout.file_bytes = (number + 1) * step_bytes;
         step.layout.commit = {{number * step_bytes + 1000, bytes("metadata of " + std::to_string(number))},

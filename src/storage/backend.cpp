@@ -32,9 +32,9 @@ constexpr std::array backends = {
     Backend{null_schemes, open_null, commit_null, remove_null, list_null},
     Backend{memory_schemes, open_memory, commit_memory, remove_memory, list_memory},
     Backend{rados_schemes, open_rados, commit_rados, remove_rados, list_rados, false, true, false, nullptr,
-            "rados:pool/prefix"},
+            "rados:pool/prefix", true},
     Backend{s3_schemes, open_s3, commit_s3, remove_s3, list_s3, false, true, false, nullptr,
-            "s3://bucket/prefix"},
+            "s3://bucket/prefix", true, false},
     Backend{joined_schemes, open_joined, commit_joined, remove_joined, list_joined, false, true, true},
 };
 

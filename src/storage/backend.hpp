@@ -26,6 +26,8 @@ struct Backend {
     bool is_of_files = false;          ///< opens files of other backends, which meet HAKOBI_FAULT each
     const Layouts* layouts = nullptr;  ///< null: files have no layout that could be chosen
     std::string_view example = {};     ///< how users name its files; "": they do not
+    bool is_on_objects = false;        ///< a server's objects (objects.hpp), which the same scheme names
+    bool takes_ranges = true;          ///< files are written in parts
 };
 
 /// The parts of a path: its backend, and the decorators before it, outermost first.

@@ -1,5 +1,6 @@
 #include "storage/file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -100,9 +101,41 @@ LaidOut make_laid_out(const std::string& path, const LayoutWish& wish) {
     return none;
 }
 
+namespace {
+
+FileFacts look_at(const std::string& path, bool follows_links) {
+    const std::string name = system_path(path);
+    struct stat info {};
+    if (name.empty() ||
+        ::fstatat(AT_FDCWD, name.c_str(), &info, follows_links ? 0 : AT_SYMLINK_NOFOLLOW) != 0)
+        return {};
+    FileFacts facts{.kind = FileFacts::Kind::other,
+                    .size_bytes = info.st_size,
+                    .num_names = static_cast<std::int64_t>(info.st_nlink)};
+    if (S_ISREG(info.st_mode)) facts.kind = FileFacts::Kind::file;
+    if (S_ISDIR(info.st_mode)) facts.kind = FileFacts::Kind::folder;
+    if (S_ISLNK(info.st_mode)) facts.kind = FileFacts::Kind::link;
+    return facts;
+}
+
+}  // namespace
+
+FileFacts facts_of(const std::string& path) {
+    return look_at(path, false);
+}
+
+FileFacts facts_behind(const std::string& path) {
+    return look_at(path, true);
+}
+
 std::string system_path(const std::string& path) {
     Location location = locate(path);
     return location.backend->has_system_paths ? std::move(location.path) : std::string();
+}
+
+std::string name_for_people(const std::string& path) {
+    std::string name = system_path(path);
+    return name.empty() ? path : name;
 }
 
 std::string lasting_path(const std::string& path) {

@@ -111,6 +111,20 @@ struct Listed {
 /// In no order; not_found where there is no such folder. `root` as in OpenMode.
 Result<std::vector<Listed>> list_folder(const std::string& folder, const std::string& root = {});
 
+/// A name as the system knows it: `none` where nothing has it, and on storage that is not the file system.
+struct FileFacts {
+    enum class Kind { none, file, folder, link, other };
+    Kind kind = Kind::none;
+    std::int64_t size_bytes = 0;
+    std::int64_t num_names = 0;  ///< hard links
+    [[nodiscard]] bool is_there() const noexcept { return kind != Kind::none; }
+    [[nodiscard]] bool is_file() const noexcept { return kind == Kind::file; }
+    [[nodiscard]] bool is_folder() const noexcept { return kind == Kind::folder; }
+};
+[[nodiscard]] FileFacts facts_of(const std::string& path);
+/// The same of what a link leads to.
+[[nodiscard]] FileFacts facts_behind(const std::string& path);
+
 /// The scheme of an address, "gs" of "gs://bucket/run"; "" of any other path. Pure.
 [[nodiscard]] std::string_view scheme_of_address(std::string_view path);
 /// unsupported: names the storages that there are. Pure.
@@ -121,6 +135,8 @@ Status check_address(const std::string& path);
 
 /// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
 [[nodiscard]] std::string system_path(const std::string& path);
+/// system_path, or the path itself where there is none.
+[[nodiscard]] std::string name_for_people(const std::string& path);
 /// The name by which other processes find the file: the system's, or that of an object store with its scheme, without decorators;
 /// "" where nothing is found by a name.
 [[nodiscard]] std::string lasting_path(const std::string& path);

@@ -149,8 +149,6 @@ using ObjectsPtr = std::shared_ptr<Objects>;
 /// the first put makes. No request is sent: a server that is not there is found by the first call. `unsupported` where a library is
 /// missing, `invalid_argument` for a root or settings that cannot be read.
 Result<ObjectsPtr> open_objects(const std::string& root);
-/// Whether `open_objects` would take it for a server's, not for a file system's or memory's.
-[[nodiscard]] bool is_object_store(std::string_view root);
 
 /// Invalid_argument where a name breaks the rules above.
 Status check_object_name(std::string_view name);

@@ -9,6 +9,7 @@
 
 #include "storage/file.hpp"
 #include "storage/objects.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::store {
 
@@ -20,7 +21,7 @@ constexpr std::string_view objects_scheme = "objects:";
 }  // namespace
 
 bool is_on_objects(std::string_view path) {
-    return path.starts_with(objects_scheme) || storage::is_object_store(path);
+    return path.starts_with(objects_scheme) || storage::limits_of(std::string(path)).is_on_objects;
 }
 
 void check_address(std::string_view path) {

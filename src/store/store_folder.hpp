@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "storage/objects.hpp"
+#include "storage/place.hpp"
 #include "store/place.hpp"
 
 namespace hakobi::store {
@@ -33,7 +34,7 @@ inline std::string name_of_base(const ::testing::TestParamInfo<std::string>& inf
 }
 
 inline bool is_server(const std::string& base) {
-    return storage::is_object_store(base);
+    return storage::limits_of(base).is_on_objects;
 }
 
 /// The text that `work` returns, from a process of its own: librados does not outlive a fork, so that a process that forks leaves

@@ -290,8 +290,7 @@ inline std::vector<char> bytes_of_step(const std::string& path, const std::vecto
     if (store.empty()) return bytes_of_file(path);
     std::vector<char> bytes;
     for (const TestField& field : fields) {
-        std::string shard =
-            store + "/" + field.name + "/c." + std::to_string(series::parse_step_name(path).step);
+        std::string shard = store + "/" + field.name + "/c." + std::to_string(series::parse(path).step);
         for (std::size_t d = 0; d < field.global.size(); ++d) shard += ".0";
         const std::vector<char> own = bytes_of_file(shard);
         bytes.resize((bytes.size() + 4095) / 4096 * 4096);

@@ -19,7 +19,8 @@ class Rounds : public RanksTest {
     void expect_reference(output::Method& method, std::int64_t number, const TestField& field,
                           bool are_regions_new) {
         const Values values(0, field, number, field.block_of(field.global, comm.size(), comm.rank()));
-        series::Step step{.path = folder + "/run.nc",
+        series::Step step{.place = storage::open_place(folder),
+                          .path = folder + "/run.nc",
                           .part_path = folder + "/run.nc.part",
                           .description = {.title = {},
                                           .time_units = "s",

@@ -306,9 +306,8 @@ std::vector<double> read_times(hid_t dataset) {
 
 Status check_kind(const std::string& path) {
     // Opening a pipe waits for who writes to it. A link to a file is right.
-    std::error_code unknown;
-    const std::filesystem::file_status kind = std::filesystem::status(storage::system_path(path), unknown);
-    if (std::filesystem::is_other(kind)) return {ErrorCode::format, path + ": it is no regular file"};
+    if (storage::facts_behind(path).kind == storage::FileFacts::Kind::other)
+        return {ErrorCode::format, path + ": it is no regular file"};
     Result<storage::FilePtr> file = storage::open_file(path, {});
     if (!file.ok()) return file.status();
     std::array<std::byte, 8> start{};

@@ -11,7 +11,6 @@
 #include "base/crc32c.hpp"
 #include "filter/blosc.hpp"
 #include "format/calendar.hpp"
-#include "format/zarr/files.hpp"
 #include "format/zarr/reading.hpp"
 #include "format/zarr/store.hpp"
 #include "region/copy.hpp"
@@ -28,7 +27,7 @@ std::string name_of(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-Result<Axis> read_axis(const std::string& store, const std::string& name, std::int64_t length,
+Result<Axis> read_axis(const storage::Place& store, const std::string& name, std::int64_t length,
                        Attributes attributes) {
     Axis axis{.name = name, .units = {}, .values = {}, .attributes = std::move(attributes)};
     const auto take = [&](const char* what, std::string& text) {
@@ -40,12 +39,12 @@ Result<Axis> read_axis(const std::string& store, const std::string& name, std::i
     take("units", axis.units);
     take("standard_name", axis.standard_name);
     const std::string inside = name + "/c.0";
-    const Result<std::optional<storage::WholeObject>> found = get(store, inside);
+    const Result<std::optional<storage::WholeObject>> found = store.get(inside);
     if (!found.ok()) return found.status();
     constexpr std::int64_t each_bytes = sizeof(double);
     if (!found.value() || std::ssize(found.value()->bytes) % each_bytes != 0 ||
         std::ssize(found.value()->bytes) / each_bytes != length)
-        return damaged(path_in(store, inside), "the coordinates of axis " + name + " are not there");
+        return damaged(store.path_of(inside), "the coordinates of axis " + name + " are not there");
     axis.values.resize(static_cast<std::size_t>(length));
     std::memcpy(axis.values.data(), found.value()->bytes.data(), found.value()->bytes.size());
     return axis;
@@ -107,8 +106,9 @@ Status read_chunk(storage::File& file, const Array& array, const Place& place, f
 }
 
 Status read_packed(const std::string& path, const Block& block, std::span<std::byte> values) {
-    const std::string folder = path.substr(0, path.rfind('/')), store = folder.substr(0, folder.rfind('/'));
-    const Result<std::optional<storage::WholeObject>> text = get(store, name_of(folder) + "/zarr.json");
+    const std::string folder = path.substr(0, path.rfind('/'));
+    const storage::PlacePtr store = storage::open_place(folder.substr(0, folder.rfind('/')));
+    const Result<std::optional<storage::WholeObject>> text = store->get(name_of(folder) + "/zarr.json");
     if (!text.ok()) return text.status();
     if (!text.value()) return damaged(folder, "it has no zarr.json");
     const std::vector<std::byte>& bytes = text.value()->bytes;
@@ -118,7 +118,7 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     const Array& array = made.value();
     if (array.shape != block.global)
         return damaged(folder, "its array has another shape than its group says");
-    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true, .root = store});
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true, .root = store->path()});
     if (!file.ok()) return file.status();
     Result<std::vector<Place>> places = places_in(*file.value(), array);
     if (!places.ok()) return places.status();
@@ -165,7 +165,7 @@ std::int64_t plain_bytes(const Array& array) {
 /// A group as it was read last, with the coordinates of its axes and the names of its shards: who reads its steps one after the other
 /// asks a server for little more than its version.
 struct KnownGroup {
-    std::string store;
+    storage::PlacePtr store;
     Group group;
     std::map<std::string, Axis> axes;
     std::map<std::string, std::set<std::string>> shards;  // by array, of a store on objects
@@ -173,7 +173,7 @@ struct KnownGroup {
     /// Nothing where there is none; of an object no size is asked for: it is the one that it must have.
     [[nodiscard]] Result<std::optional<std::int64_t>> shard_bytes(const Array& array,
                                                                   const std::string& key) {
-        if (!storage::is_object_store(store)) return size_of(store, array.name + "/" + key);
+        if (!store->limits().is_on_objects) return store->size_of(array.name + "/" + key);
         const Result<bool> has_it = has_object(array.name, key);
         if (!has_it.ok()) return has_it.status();
         return has_it.value() ? std::optional(plain_bytes(array)) : std::nullopt;
@@ -181,29 +181,30 @@ struct KnownGroup {
     [[nodiscard]] Result<bool> has_object(const std::string& name, const std::string& key) {
         const auto known = shards.find(name);
         if (known != shards.end()) return known->second.contains(key);
-        const Result<std::vector<std::string>> names = names_in(store, name);
-        if (!names.ok() && names.status().code() != ErrorCode::not_found) return names.status();
-        if (names.ok()) shards[name].insert(names.value().begin(), names.value().end());
+        const Result<std::vector<storage::Listed>> listed = store->list(name);
+        if (!listed.ok() && listed.status().code() != ErrorCode::not_found) return listed.status();
+        for (const storage::Listed& each : listed.ok() ? listed.value() : std::vector<storage::Listed>())
+            shards[name].insert(each.name);
         return shards[name].contains(key);
     }
     [[nodiscard]] Result<Axis> axis(const std::string& name, std::int64_t length, Attributes attributes) {
         const auto known = axes.find(name);
         if (known != axes.end()) return known->second;
-        Result<Axis> axis = read_axis(store, name, length, std::move(attributes));
+        Result<Axis> axis = read_axis(*store, name, length, std::move(attributes));
         if (axis.ok()) axes.emplace(name, axis.value());
         return axis;
     }
 };
 
 /// Null where there is no group. Files are read anew.
-Result<std::shared_ptr<KnownGroup>> known_group(const std::string& store) {
+Result<std::shared_ptr<KnownGroup>> known_group(const storage::PlacePtr& store) {
     static thread_local std::shared_ptr<KnownGroup> last;
-    if (last && last->store == store && !last->group.version.empty()) {
-        const Result<std::string> version = version_of(store, "zarr.json");
+    if (last && last->store->path() == store->path() && !last->group.version.empty()) {
+        const Result<std::string> version = store->version_of("zarr.json");
         if (version.ok() && version.value() == last->group.version) return last;
     }
     last.reset();
-    Result<std::optional<Group>> found = read_group(store);
+    Result<std::optional<Group>> found = read_group(*store);
     if (!found.ok()) return found.status();
     if (found.value())
         last = std::make_shared<KnownGroup>(
@@ -213,15 +214,15 @@ Result<std::shared_ptr<KnownGroup>> known_group(const std::string& store) {
 
 }  // namespace
 
-Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
+Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t number) {
     const Result<std::shared_ptr<KnownGroup>> known = known_group(store);
     if (!known.ok()) return known.status();
     const auto at = static_cast<std::size_t>(number);
     if (!known.value() || number < 0 || at >= known.value()->group.times.size() ||
         std::isnan(known.value()->group.times[at]))
-        return Status(ErrorCode::not_found, store + " has no step " + std::to_string(number));
+        return Status(ErrorCode::not_found, store->path() + " has no step " + std::to_string(number));
     const Group& group = known.value()->group;
-    return reading(store, [&]() -> Result<FoundStep> {
+    return reading(store->path(), [&]() -> Result<FoundStep> {
         FoundStep step{.time = group.times[at], .title = {}, .time_units = {}};
         step.attributes = attributes_of(group.attributes);
         step.attributes.erase(mark);
@@ -242,7 +243,8 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
             }
             if (dims.size() == 1 && dims[0] == name) {
                 const Json& length = document.at("shape").at(0);
-                if (!length.is_number_integer()) return damaged(store, "axis " + name + " has no length");
+                if (!length.is_number_integer())
+                    return damaged(store->path(), "axis " + name + " has no length");
                 Result<Axis> axis = known.value()->axis(name, length.get<std::int64_t>(), attributes);
                 if (!axis.ok()) return axis.status();
                 step.axes.push_back(std::move(axis).value());
@@ -263,7 +265,7 @@ Result<FoundStep> read_stored(const std::string& store, std::int64_t number) {
                              .type = is.type};
             field.shown.attributes = is.attributes;
             if (is.fill) field.shown.attributes["_FillValue"] = attribute_of(*is.fill);
-            field.file = name_of(store) + "/" + file;
+            field.file = name_of(store->path()) + "/" + file;
             // A shard of another size is read, which tells what is wrong with it.
             const bool is_plain = is.is_contiguous() && *bytes.value() == plain_bytes(is);
             field.offset_bytes = is_plain ? 0 : -1;

@@ -12,7 +12,6 @@
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/names.hpp"
-#include "format/zarr/files.hpp"
 #include "format/zarr/reading.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
@@ -37,25 +36,25 @@ std::span<const std::byte> as_bytes(const std::string& text) {
     return std::as_bytes(std::span(text));
 }
 
-Status put_json(const std::string& store, const std::string& array, const Json& document, bool sync) {
-    return put(store, document_of(array), as_bytes(document.dump()), sync);
+Status put_json(const storage::Place& store, const std::string& array, const Json& document, bool sync) {
+    return store.put(document_of(array), as_bytes(document.dump()), sync);
 }
 
 /// As many as the group says there are, of which each has its chunk: `put_time` leaves none out.
-Result<std::vector<double>> read_times(const std::string& store, std::int64_t num_steps) {
-    if (num_steps < 0) return damaged(store, "an impossible number of steps");
+Result<std::vector<double>> read_times(const storage::Place& store, std::int64_t num_steps) {
+    if (num_steps < 0) return damaged(store.path(), "an impossible number of steps");
     std::vector<double> times;
     for (std::size_t chunk = 0; std::ssize(times) < num_steps; ++chunk) {
-        const Result<std::optional<storage::WholeObject>> found = get(store, times_in(chunk));
+        const Result<std::optional<storage::WholeObject>> found = store.get(times_in(chunk));
         if (!found.ok()) return found.status();
         if (!found.value()) {
-            return damaged(store, "it says that it has " + std::to_string(num_steps) +
-                                      " steps, but their times are not there: " + times_in(chunk));
+            return damaged(store.path(), "it says that it has " + std::to_string(num_steps) +
+                                             " steps, but their times are not there: " + times_in(chunk));
         }
         const std::vector<std::byte>& bytes = found.value()->bytes;
         const std::size_t before = times.size();
         if (bytes.size() != times_a_chunk * sizeof(double))
-            return damaged(store, "the times of its steps are damaged: " + times_in(chunk));
+            return damaged(store.path(), "the times of its steps are damaged: " + times_in(chunk));
         times.resize(before + times_a_chunk);
         std::memcpy(times.data() + before, bytes.data(), bytes.size());
     }
@@ -64,14 +63,16 @@ Result<std::vector<double>> read_times(const std::string& store, std::int64_t nu
 }
 
 /// A name in the metadata is a folder's: none but those that a step's fields and axes may have is followed.
-Status check_names_in(const std::string& store, const Json& arrays) {
+Status check_names_in(const storage::Place& store, const Json& arrays) {
     for (const auto& [name, document] : arrays.items()) {
         if (!is_name(name)) {
             constexpr std::size_t most_shown = 60;
-            return damaged(store, "its metadata have an array " + Json(name).dump().substr(0, most_shown) +
-                                      ", which is no name of a field or an axis");
+            return damaged(store.path(), "its metadata have an array " +
+                                             Json(name).dump().substr(0, most_shown) +
+                                             ", which is no name of a field or an axis");
         }
-        if (!document.is_object()) return damaged(store, "its metadata say nothing of the array " + name);
+        if (!document.is_object())
+            return damaged(store.path(), "its metadata say nothing of the array " + name);
     }
     return {};
 }
@@ -154,7 +155,7 @@ bool has_time(const Json& document) {
 }
 
 /// The coordinates of axes are whole before the group names them.
-Status put_axes(const std::string& store, const StepDescription& step, Group& group, bool sync) {
+Status put_axes(const storage::Place& store, const StepDescription& step, Group& group, bool sync) {
     for (const Axis& axis : step.axes) {
         if (axis.values.empty()) continue;
         Attributes attributes = axis.attributes;
@@ -165,8 +166,8 @@ Status put_axes(const std::string& store, const StepDescription& step, Group& gr
         const Json* const known = before == group.arrays.end() ? nullptr : &*before;
         Json document = with_others_attributes(line_of(axis.name, length, length, attributes), known);
         if (known != nullptr && *known == document) continue;
-        Status status = make_folder(store, axis.name);
-        if (status.ok()) status = put(store, axis.name + "/c.0", std::as_bytes(std::span(axis.values)), sync);
+        Status status = store.make_folder(axis.name);
+        if (status.ok()) status = store.put(axis.name + "/c.0", std::as_bytes(std::span(axis.values)), sync);
         if (status.ok()) status = put_json(store, axis.name, document, sync);
         if (!status.ok()) return status;
         group.arrays[axis.name] = std::move(document);
@@ -175,42 +176,42 @@ Status put_axes(const std::string& store, const StepDescription& step, Group& gr
 }
 
 /// 2.
-Status put_time(const std::string& store, Group& group, std::int64_t number, double time, bool sync) {
+Status put_time(const storage::Place& store, Group& group, std::int64_t number, double time, bool sync) {
     const auto at = static_cast<std::size_t>(number);
     const std::size_t num_chunks_before = (group.times.size() + times_a_chunk - 1) / times_a_chunk;
     group.times.resize(std::max(group.times.size(), at + 1), std::numeric_limits<double>::quiet_NaN());
     group.times[at] = time;
     const std::size_t chunk = at / times_a_chunk;
-    Status status = make_folder(store, "time");
+    Status status = store.make_folder("time");
     for (std::size_t c = std::min(chunk, num_chunks_before); c <= chunk && status.ok(); ++c) {
         std::vector<double> values(times_a_chunk, std::numeric_limits<double>::quiet_NaN());
         const auto first = group.times.begin() + static_cast<std::ptrdiff_t>(c * times_a_chunk);
         std::copy(first, first + std::min<std::ptrdiff_t>(times_a_chunk, group.times.end() - first),
                   values.begin());
-        status = put(store, times_in(c), std::as_bytes(std::span(values)), sync);
+        status = store.put(times_in(c), std::as_bytes(std::span(values)), sync);
     }
     return status;
 }
 
 /// Their own zarr.json, of those that `is_wanted` says.
 template <class IsWanted>
-Status put_arrays(const std::string& store, const Json& arrays, bool sync, const IsWanted& is_wanted) {
+Status put_arrays(const storage::Place& store, const Json& arrays, bool sync, const IsWanted& is_wanted) {
     std::vector<std::string> names;
     for (const auto& [name, document] : arrays.items()) {
         if (is_wanted(name, document)) names.push_back(name);
     }
-    return for_each_parallel(names.size(), num_at_once(store), "hakobi-zarr", [&](std::size_t i) {
+    return for_each_parallel(names.size(), store.limits().num_at_once, "hakobi-zarr", [&](std::size_t i) {
         return put_json(store, names[i], arrays.at(names[i]), sync);
     });
 }
 
 /// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is read.
-Status place_shards(const std::string& folder, const std::string& store, const Group& group,
+Status place_shards(const std::string& folder, const storage::Place& store, const Group& group,
                     std::span<const Array> arrays, std::int64_t number, const Adding& how) {
-    if (Status status = make_store(store); !status.ok()) return status;
+    if (Status status = store.make_folder(""); !status.ok()) return status;
     for (const Array& array : arrays) {
         if (group.arrays.contains(array.name)) continue;
-        if (Status status = make_folder(store, array.name); !status.ok()) return status;
+        if (Status status = store.make_folder(array.name); !status.ok()) return status;
     }
     std::vector<std::int64_t> sizes;
     if (how.pace) {
@@ -220,11 +221,11 @@ Status place_shards(const std::string& folder, const std::string& store, const G
         if (sizes.size() != arrays.size()) return damaged(folder, "it has not a file for each of its fields");
     }
     Status status = for_each_parallel(
-        arrays.size(), how.pace ? num_at_once(store) : 1, "hakobi-zarr", [&](std::size_t f) {
+        arrays.size(), how.pace ? store.limits().num_at_once : 1, "hakobi-zarr", [&](std::size_t f) {
             const std::string from = storage::member_path(folder, f);
             const std::string to = arrays[f].name + "/" + arrays[f].key(number);
-            return how.pace ? place_copy(from, sizes[f], store, to, how.sync, how.pace)
-                            : place(from, store, to, how.sync);
+            return how.pace ? store.put_file(from, sizes[f], to, how.sync, how.pace)
+                            : store.commit(from, to, how.sync);
         });
     if (!status.ok()) return status;
     for (const auto& [name, document] : group.arrays.items()) {
@@ -232,7 +233,7 @@ Status place_shards(const std::string& folder, const std::string& store, const G
         if (std::ranges::find(arrays, name, &Array::name) != arrays.end()) continue;
         const Result<Array> absent = Array::from_json(name, document);
         if (!absent.ok()) continue;  // another program's
-        Status removed = remove(store, std::string(name).append("/").append(absent.value().key(number)));
+        Status removed = store.remove(std::string(name).append("/").append(absent.value().key(number)));
         if (!removed.ok()) return removed;
     }
     return {};
@@ -251,12 +252,12 @@ nlohmann::json form_of(const Json& document) {
 
 }  // namespace
 
-Result<std::optional<Group>> read_group(const std::string& store) {
+Result<std::optional<Group>> read_group(const storage::Place& store) {
     using Found = std::optional<Group>;
-    const Result<std::optional<storage::WholeObject>> document = get(store, metadata_name);
+    const Result<std::optional<storage::WholeObject>> document = store.get(metadata_name);
     if (!document.ok()) return document.status();
     if (!document.value()) return Found();
-    return reading(store, [&]() -> Result<Found> {
+    return reading(store.path(), [&]() -> Result<Found> {
         const std::vector<std::byte>& bytes = document.value()->bytes;
         const auto* const text = reinterpret_cast<const char*>(bytes.data());
         const Json root = Json::parse(text, text + bytes.size());
@@ -267,12 +268,13 @@ Result<std::optional<Group>> read_group(const std::string& store) {
                     .others = root};
         for (const char* key : group_keys) group.others.erase(key);
         if (group.attributes.value(mark, 0) != mark_version)
-            return Status(ErrorCode::unsupported, store + ": it is a Zarr group, but no series of Hakobi's");
+            return Status(ErrorCode::unsupported,
+                          store.path() + ": it is a Zarr group, but no series of Hakobi's");
         group.arrays = root.at("consolidated_metadata").at("metadata");
         if (Status status = check_names_in(store, group.arrays); !status.ok()) return status;
         if (!group.arrays.contains("time")) return Found(std::move(group));
         const Json& num_steps = group.arrays["time"].at("shape").at(0);
-        if (!num_steps.is_number_integer()) return damaged(store, "its steps are not counted");
+        if (!num_steps.is_number_integer()) return damaged(store.path(), "its steps are not counted");
         Result<std::vector<double>> times = read_times(store, num_steps.get<std::int64_t>());
         if (!times.ok()) return times.status();
         group.times = std::move(times).value();
@@ -363,25 +365,25 @@ class GroupFields final : public StoredFields {
 };
 
 /// Whether the group's metadata are those that the caller put last.
-Status check_version(const Group& group, const std::string& store, const Adding& how) {
+Status check_version(const Group& group, const storage::Place& store, const Adding& how) {
     if (how.version == nullptr || how.version->empty() || group.version == *how.version) return {};
-    return {ErrorCode::exists, path_in(store, metadata_name) +
+    return {ErrorCode::exists, store.path_of(metadata_name) +
                                    " is not what this run made it: another program has replaced or removed "
                                    "it; nothing there was changed"};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<StoredFields>> fields_in(const std::string& store) {
+Result<std::unique_ptr<StoredFields>> fields_in(const storage::Place& store) {
     Result<std::optional<Group>> group = read_group(store);
     if (!group.ok()) return group.status();
     Json arrays = group.value() ? std::move(group.value()->arrays) : Json::object();
     return std::unique_ptr<StoredFields>(std::make_unique<GroupFields>(std::move(arrays)));
 }
 
-Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
+Status add_step(const std::string& folder, const storage::Place& store, std::int64_t number,
                 const StepDescription& step, const Adding& how) {
-    return reading(store, [&]() -> Status {
+    return reading(store.path(), [&]() -> Status {
         Result<std::optional<Group>> found = read_group(store);
         if (!found.ok()) return found.status();
         Group group = found.value()
@@ -393,7 +395,7 @@ Status add_step(const std::string& folder, const std::string& store, std::int64_
         const bool is_own_try =
             is_in && std::bit_cast<std::uint64_t>(group.times[at]) == std::bit_cast<std::uint64_t>(step.time);
         if (is_in && (how.is_new || !is_own_try))
-            return {ErrorCode::exists, store + " has a step " + std::to_string(number) + " already"};
+            return {ErrorCode::exists, store.path() + " has a step " + std::to_string(number) + " already"};
         const Result<std::vector<Array>> arrays = arrays_of(step);
         if (!arrays.ok()) return arrays.status();
         if (Status status = is_own_try ? Status() : check_version(group, store, how); !status.ok())
@@ -416,12 +418,11 @@ Status add_step(const std::string& folder, const std::string& store, std::int64_
         }
         // An array that the group names is one for those, too, who open it by itself.
         status = put_arrays(store, group.arrays, how.sync, [&](const std::string& name, const Json&) {
-            const Result<std::optional<std::int64_t>> size = size_of(store, document_of(name));
+            const Result<std::optional<std::int64_t>> size = store.size_of(document_of(name));
             return !before.contains(name) && (!size.ok() || !size.value());
         });
         const std::string text = group_json(group).dump();
-        if (status.ok())
-            status = replace(store, metadata_name, as_bytes(text), group.version, how.sync);  // 3
+        if (status.ok()) status = store.replace(metadata_name, as_bytes(text), group.version, how.sync);  // 3
         if (status.ok()) {
             status =
                 put_arrays(store, group.arrays, how.sync, [&](const std::string& name, const Json& document) {
@@ -435,15 +436,15 @@ Status add_step(const std::string& folder, const std::string& store, std::int64_
     });
 }
 
-Status mend(const std::string& store) {
+Status mend(const storage::Place& store) {
     Result<std::optional<Group>> found = read_group(store);
     if (!found.ok() || !found.value()) return found.status();
     Group& group = *found.value();
-    return reading(store, [&]() -> Status {
+    return reading(store.path(), [&]() -> Status {
         bool has_more = false;  // than the group's own zarr.json
         const Json arrays = group.arrays;
         for (const auto& [name, document] : arrays.items()) {
-            const Result<std::optional<storage::WholeObject>> said = get(store, document_of(name));
+            const Result<std::optional<storage::WholeObject>> said = store.get(document_of(name));
             if (!said.ok()) return said.status();
             Json whole = document;
             bool is_said = false;
@@ -461,13 +462,13 @@ Status mend(const std::string& store) {
             group.arrays[name] = std::move(whole);
         }
         if (!has_more) return {};
-        return replace(store, metadata_name, as_bytes(group_json(group).dump()), group.version, false);
+        return store.replace(metadata_name, as_bytes(group_json(group).dump()), group.version, false);
     });
 }
 
 namespace {
 
-/// A file of an array's folder that 1 to 4 make: "zarr.json", "c", "c.12.0.0", and what a killed run left of one (files.cpp).
+/// A file of an array's folder that 1 to 4 make: "zarr.json", "c", "c.12.0.0", and what a killed run left of one (storage/place.cpp).
 bool is_our_file(std::string_view name) {
     if (name.ends_with(".part")) name.remove_suffix(std::string_view(".part").size());
     if (name == metadata_name) return true;
@@ -483,25 +484,25 @@ bool is_our_file(std::string_view name) {
 
 }  // namespace
 
-Status remove_store(const std::string& store) {
+Status remove_store(const storage::Place& store) {
     const Result<std::optional<Group>> group = read_group(store);
     if (!group.ok() || !group.value()) return group.status();
     std::vector<std::string> ours;
     for (const auto& [name, document] : group.value()->arrays.items()) {
-        const Result<std::vector<std::string>> listed = names_in(store, name);
+        const Result<std::vector<storage::Listed>> listed = store.list(name);
         if (listed.status().code() == ErrorCode::not_found) continue;
         if (!listed.ok()) return listed.status();
-        for (const std::string& each : listed.value()) {
-            if (is_our_file(each)) ours.push_back(std::string(name).append("/").append(each));
+        for (const storage::Listed& each : listed.value()) {
+            if (is_our_file(each.name)) ours.push_back(std::string(name).append("/").append(each.name));
         }
     }
     // From here on it is no group any more.
-    if (Status status = remove(store, metadata_name); !status.ok()) return status;
-    Status status = for_each_parallel(ours.size(), num_at_once(store), "hakobi-zarr",
-                                      [&](std::size_t i) { return remove(store, ours[i]); });
+    if (Status status = store.remove(metadata_name); !status.ok()) return status;
+    Status status = for_each_parallel(ours.size(), store.limits().num_at_once, "hakobi-zarr",
+                                      [&](std::size_t i) { return store.remove(ours[i]); });
     if (!status.ok()) return status;
-    for (const auto& [name, document] : group.value()->arrays.items()) (void)remove_folder(store, name);
-    return remove_folder(store, {});
+    for (const auto& [name, document] : group.value()->arrays.items()) (void)store.remove_folder(name);
+    return store.remove_folder("");
 }
 
 }  // namespace hakobi::format::zarr

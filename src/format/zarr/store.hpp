@@ -14,6 +14,7 @@
 #include "format/found_step.hpp"
 #include "format/step.hpp"
 #include "format/zarr/array.hpp"
+#include "storage/place.hpp"
 
 namespace hakobi::format::zarr {
 
@@ -35,7 +36,7 @@ namespace hakobi::format::zarr {
 // A file is replaced by a rename. Killed in 1 or 2, it leaves shards that the next step of that number replaces, or removes where it
 // has no such field; in 4, arrays that `mend` makes longer.
 //
-// The store may be on objects, "s3://bucket/run.zarr": the step's folder is on a stage, and each file is put as one object. In 3 the
+// The store may be on objects (storage/place.hpp), "s3://bucket/run.zarr": the step's folder is on a stage, and each file is put as one object. In 3 the
 // object is put over the version that was read, which is the one that this process put last: where anybody else has been, nothing is
 // changed. Decision 80.
 
@@ -52,19 +53,19 @@ struct Group {
 };
 
 /// Nothing where there is no group.
-Result<std::optional<Group>> read_group(const std::string& store);
+Result<std::optional<Group>> read_group(const storage::Place& store);
 /// Step `number` without its values; `file` of its fields is relative to the store's folder.
-Result<FoundStep> read_stored(const std::string& store, std::int64_t number);
+Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t number);
 
-Result<std::unique_ptr<StoredFields>> fields_in(const std::string& store);
+Result<std::unique_ptr<StoredFields>> fields_in(const storage::Place& store);
 /// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end. exists where the group has another
 /// step of that number. Attributes that others have put into the group's zarr.json stay in it.
-Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
+Status add_step(const std::string& folder, const storage::Place& store, std::int64_t number,
                 const StepDescription& step, const Adding& how);
 /// 4, where it was killed. Attributes that others have put into arrays' own zarr.json stay, there and in the group's from now on.
-Status mend(const std::string& store);
+Status mend(const storage::Place& store);
 /// Removes what 1 to 4 have made, and no other file.
-Status remove_store(const std::string& store);
+Status remove_store(const storage::Place& store);
 
 /// Reads a block of a field's values from its shard at `path`. Throws nothing but for memory.
 Status read_values(const std::string& path, const Block& block, std::span<std::byte> values);

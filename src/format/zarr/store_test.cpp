@@ -47,7 +47,7 @@ class ZarrStore : public ::testing::Test {
         const Result<Layout> layout = find_format("zarr").value()->lay_out(step);
         fs::remove_all(members);
         Status status = storage::make_joined(members, layout.value().members);
-        return status.ok() ? add_step(members, store, number, step, how) : status;
+        return status.ok() ? add_step(members, *storage::open_place(store), number, step, how) : status;
     }
     void change(const std::function<void(Json&)>& by, const std::string& name = "zarr.json") const {
         Json document = json(name);
@@ -74,10 +74,10 @@ class ZarrStore : public ::testing::Test {
     }
     /// That no call reads, makes, changes or removes anything by way of what the group says now.
     void expect_refused() {
-        EXPECT_FALSE(read_stored(store, 0).ok());
+        EXPECT_FALSE(read_stored(storage::open_place(store), 0).ok());
         EXPECT_FALSE(add(1, step_of(1, {field("eta")})).ok());
-        EXPECT_FALSE(mend(store).ok());
-        EXPECT_FALSE(remove_store(store).ok());
+        EXPECT_FALSE(mend(*storage::open_place(store)).ok());
+        EXPECT_FALSE(remove_store(*storage::open_place(store)).ok());
     }
 
     fs::path folder, store;
@@ -95,7 +95,7 @@ TEST_F(ZarrStore, NamesThatLeadOutOfItAreNotFollowed) {
             Json& arrays = root["consolidated_metadata"]["metadata"];
             arrays[name] = arrays["eta"];
         });
-        EXPECT_EQ(read_group(store).status().code(), ErrorCode::format) << name;
+        EXPECT_EQ(read_group(*storage::open_place(store)).status().code(), ErrorCode::format) << name;
         expect_refused();
         EXPECT_TRUE(is_whole(outside)) << name;
     }
@@ -115,7 +115,7 @@ TEST_F(ZarrStore, RemovingItTakesItsOwnFilesAndNoOthers) {
     for (const char* name : {"c.txt", "c.0.x", "zarr.json.bak", "cc"})
         std::ofstream(store / "eta" / name) << "mine";
     std::ofstream(store / "eta/c.7.0.0.part") << "of a killed run";
-    ASSERT_TRUE(remove_store(store).ok());
+    ASSERT_TRUE(remove_store(*storage::open_place(store)).ok());
     EXPECT_EQ(std::distance(fs::directory_iterator(store / "eta"), {}), 4);
     EXPECT_FALSE(fs::exists(store / "time"));
 }
@@ -138,7 +138,7 @@ TEST_F(ZarrStore, AttributesOfOthersStay) {
         eta["data_type"] = type;
     });
     change([](Json& eta) { eta["attributes"]["seen"] = true; }, "eta/zarr.json");
-    ASSERT_TRUE(mend(store).ok());
+    ASSERT_TRUE(mend(*storage::open_place(store)).ok());
     ASSERT_TRUE(add(1, step_of(1, {field("eta")})).ok());
     const Json root = json();
     EXPECT_EQ(root["attributes"]["doi"], "10.1000/1");
@@ -157,7 +157,7 @@ TEST_F(ZarrStore, MendingWhatIsWholeChangesNothing) {
     ASSERT_TRUE(add(0, step_of(0, {field("eta"), field("mask", true)})).ok());
     const auto before = fs::last_write_time(store / "eta/zarr.json"),
                root = fs::last_write_time(store / "zarr.json");
-    ASSERT_TRUE(mend(store).ok());
+    ASSERT_TRUE(mend(*storage::open_place(store)).ok());
     EXPECT_EQ(fs::last_write_time(store / "eta/zarr.json"), before);
     EXPECT_EQ(fs::last_write_time(store / "zarr.json"), root);
 }
@@ -167,7 +167,7 @@ TEST_F(ZarrStore, AStepOfAnotherTimeIsNotReplaced) {
     EXPECT_EQ(add(0, step_of(7, {field("eta")})).code(), ErrorCode::exists);
     EXPECT_EQ(add(0, step_of(0, {field("eta")}), {.is_new = true}).code(), ErrorCode::exists);
     EXPECT_TRUE(add(0, step_of(0, {field("eta")})).ok());  // a try whose answer was lost
-    EXPECT_EQ(read_group(store).value()->times, std::vector<double>{0});
+    EXPECT_EQ(read_group(*storage::open_place(store)).value()->times, std::vector<double>{0});
 }
 
 TEST_F(ZarrStore, FieldsFindTheirCoordinatesInEarlierSteps) {
@@ -180,7 +180,7 @@ TEST_F(ZarrStore, FieldsFindTheirCoordinatesInEarlierSteps) {
     const Status unknown = add(2, step_of(2, {t}));
     EXPECT_EQ(unknown.code(), ErrorCode::invalid_argument);
     EXPECT_NE(unknown.text().find("its coordinates name lon"), std::string::npos) << unknown.text();
-    const Result<std::unique_ptr<StoredFields>> fields = fields_in(store);
+    const Result<std::unique_ptr<StoredFields>> fields = fields_in(*storage::open_place(store));
     ASSERT_TRUE(fields.ok());
     EXPECT_EQ(fields.value()->take(step_of(2, {t})).code(), ErrorCode::invalid_argument);
     t.coordinates = {"lat"};
@@ -204,14 +204,14 @@ TEST_F(ZarrStore, ANameStandsForOneThingInAllSteps) {
 TEST_F(ZarrStore, TimesAreThereForEveryStepThatItCounts) {
     ASSERT_TRUE(add(0, step_of(0, {field("eta")})).ok());
     ASSERT_TRUE(add(3000, step_of(5, {field("eta")})).ok());
-    const Result<std::optional<Group>> group = read_group(store);
+    const Result<std::optional<Group>> group = read_group(*storage::open_place(store));
     ASSERT_TRUE(group.ok()) << group.status().text();
     EXPECT_EQ(group.value()->times.size(), 3001U);
     EXPECT_EQ(group.value()->times.back(), 5);
     for (const auto num_steps : {std::int64_t{1} << 26, std::int64_t{1} << 32, std::int64_t{1} << 62}) {
         change(
             [&](Json& root) { root["consolidated_metadata"]["metadata"]["time"]["shape"][0] = num_steps; });
-        EXPECT_EQ(read_group(store).status().code(), ErrorCode::format);
+        EXPECT_EQ(read_group(*storage::open_place(store)).status().code(), ErrorCode::format);
     }
 }
 
@@ -222,7 +222,7 @@ TEST_F(ZarrStore, LengthsAreWholeNumbers) {
         for (const char* name : {"eta", "time"}) {
             std::ofstream(store / "zarr.json") << whole;
             change([&](Json& root) { root["consolidated_metadata"]["metadata"][name]["shape"][0] = wrong; });
-            EXPECT_FALSE(read_stored(store, 0).ok()) << name << wrong;
+            EXPECT_FALSE(read_stored(storage::open_place(store), 0).ok()) << name << wrong;
         }
     }
 }

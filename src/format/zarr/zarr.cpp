@@ -92,7 +92,7 @@ class Zarr final : public Format {
     }
 
     [[nodiscard]] Result<std::vector<std::int64_t>> steps_in(const std::string& store) const override {
-        Result<std::optional<zarr::Group>> group = zarr::read_group(store);
+        Result<std::optional<zarr::Group>> group = zarr::read_group(*storage::open_place(store));
         if (!group.ok()) return group.status();
         std::vector<std::int64_t> steps;
         if (!group.value()) return steps;
@@ -103,18 +103,20 @@ class Zarr final : public Format {
     }
     [[nodiscard]] Result<FoundStep> read_stored(const std::string& store,
                                                 std::int64_t number) const override {
-        return zarr::read_stored(store, number);
+        return zarr::read_stored(storage::open_place(store), number);
     }
     [[nodiscard]] Result<std::unique_ptr<StoredFields>> fields_in(const std::string& store) const override {
-        return zarr::fields_in(store);
+        return zarr::fields_in(*storage::open_place(store));
     }
     [[nodiscard]] Status add_step(const std::string& folder, const std::string& store, std::int64_t number,
                                   const StepDescription& step, const Adding& how) const override {
-        return zarr::add_step(folder, store, number, step, how);
+        return zarr::add_step(folder, *storage::open_place(store), number, step, how);
     }
-    [[nodiscard]] Status mend_store(const std::string& store) const override { return zarr::mend(store); }
+    [[nodiscard]] Status mend_store(const std::string& store) const override {
+        return zarr::mend(*storage::open_place(store));
+    }
     [[nodiscard]] Status remove_store(const std::string& store) const override {
-        return zarr::remove_store(store);
+        return zarr::remove_store(*storage::open_place(store));
     }
     [[nodiscard]] Status read_values(const std::string& path, const FoundField& /*field*/, const Block& block,
                                      std::span<std::byte> values,

@@ -189,9 +189,9 @@ void set_bucket(const std::string& bucket, ObjectsPtr objects) {
 Result<ObjectAt> object_at(const std::string& path) {
     const Location location = locate(path);
     const auto [root, name] = split(location.path);
-    if (!is_object_store(path) || name.empty())
+    if (!location.backend->is_on_objects || !location.decorations.empty() || name.empty())
         return Status(ErrorCode::invalid_argument, path + " names no object");
-    if (path.starts_with("s3:")) {
+    if (!location.backend->takes_ranges) {
         Result<ObjectsPtr> bucket = bucket_of(root);
         if (!bucket.ok()) return bucket.status();
         return ObjectAt{bucket.value(), name};

@@ -11,11 +11,10 @@ namespace {
 struct Store {
     std::string_view scheme;
     Result<ObjectsPtr> (*open)(const std::string& root);
-    bool is_server = true;
 };
 constexpr std::array stores = {
-    Store{"memory:", open_memory_objects, false},
-    Store{"posix:", open_folder_objects, false},
+    Store{"memory:", open_memory_objects},
+    Store{"posix:", open_folder_objects},
     Store{"s3:", open_s3_objects},
     Store{"rados:", open_rados_objects},
 };
@@ -50,11 +49,6 @@ Result<ObjectsPtr> open_objects(const std::string& root) {
     const Store* const store = find_store(root);
     if (store == nullptr) return open_folder_objects(root);
     return store->open(root.substr(store->scheme.size()));
-}
-
-bool is_object_store(std::string_view root) {
-    const Store* const store = find_store(root);
-    return store != nullptr && store->is_server;
 }
 
 Status replaced_before(const std::string& place) {

@@ -1,0 +1,95 @@
+#include "output/combination.hpp"
+
+#include <string>
+
+namespace hakobi::output {
+namespace {
+
+Status refused(std::string why) {
+    return {ErrorCode::unsupported, std::move(why)};
+}
+
+Status check_overview(const Asked& asked) {
+    if (!asked.overview || !asked.method.writes) return {};
+    if (!asked.method.writes_step_file || asked.format->name() != "netcdf4" ||
+        asked.codec != filter::Codec::none) {
+        return refused("option overview: with method " + std::string(asked.method.name) + ", format " +
+                       std::string(asked.format->name()) + " and compression " +
+                       std::string(asked.compression) +
+                       " values do not lie as they are in the step's file; run hakobi index afterwards");
+    }
+    return {};
+}
+
+/// Why a file cannot take several steps; "" where it can.
+std::string why_one_step(const Asked& asked) {
+    if (!asked.format->holds_steps())
+        return "files of the format " + std::string(asked.format->name()) + " take one step each";
+    if (!asked.method.writes_step_file)
+        return "the method " + std::string(asked.method.name) + " makes a file of each step's pieces";
+    if (asked.overview) return "an overview is made of a file that is complete; run hakobi index afterwards";
+    return {};
+}
+
+Status check_place(const Asked& asked, bool has_stage) {
+    if (!asked.method.writes) return {};
+    const storage::PlaceLimits& place = asked.place;
+    if (place.is_on_objects && !has_stage && (asked.format->has_store() || !place.takes_ranges)) {
+        return refused(std::string(asked.prefix) + ": steps of the format " +
+                       std::string(asked.format->name()) +
+                       " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
+                       "folder of this node that outlives a killed run");
+    }
+    if (asked.format->has_store() && !place.is_on_objects && !place.has_system_names) {
+        return refused("format " + std::string(asked.format->name()) + ": " + std::string(asked.prefix) +
+                       " is no folder of a file system");
+    }
+    return {};
+}
+
+Status check_stage(const Asked& asked, std::int64_t steps_per_file) {
+    const std::string stage = "stage " + std::string(asked.stage) + ": ";
+    if (asked.num_nodes > 1) {
+        return refused(stage + "the ranks are on " + std::to_string(asked.num_nodes) +
+                       " nodes, and a stage takes the steps of one");
+    }
+    if (steps_per_file != 1)
+        return refused(stage + "a file that takes several steps is not carried while it grows");
+    if (!asked.method.writes_step_file) {
+        return refused(stage + "the method " + std::string(asked.method.name) +
+                       " writes no step's file that could be carried");
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Combination> combine(const Asked& asked) {
+    Combination chosen;
+    if (Status status = check_overview(asked); !status.ok()) return status;
+    if (asked.steps_per_file != 1 && asked.method.writes) {
+        const std::string why = why_one_step(asked);
+        if (!why.empty() && asked.insists_on_steps) return refused("option steps_per_file: " + why);
+        chosen.steps_per_file = why.empty() ? asked.steps_per_file : 1;
+    } else {
+        chosen.steps_per_file = asked.steps_per_file;
+    }
+    chosen.has_stage = !asked.stage.empty() && asked.method.writes;
+    if (Status status = check_place(asked, chosen.has_stage); !status.ok()) return status;
+    if (chosen.has_stage) {
+        if (Status status = check_stage(asked, chosen.steps_per_file); !status.ok()) return status;
+    }
+    if (Status status = check_codec(*asked.format, asked.codec); !status.ok()) return status;
+    if (asked.overview && asked.method.writes && !asked.place.has_system_names) {
+        return refused("output prefix '" + std::string(asked.prefix) +
+                       "': overviews are made beside files, not in an object store");
+    }
+    return chosen;
+}
+
+Status check_codec(const format::Format& format, filter::Codec codec) {
+    if (codec == filter::Codec::none || format.holds_chunks()) return {};
+    return refused("files of the format " + std::string(format.name()) + " hold no compressed fields");
+}
+
+}  // namespace hakobi::output

@@ -386,6 +386,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!unfinished.ok()) return unfinished.status();
     Unfinished result;
     result.lost = std::move(unfinished.value().lost);
+    if (removes) tell_lost(prefix, result, "is given up");
     if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);
     if (!series.ok()) return series.status();

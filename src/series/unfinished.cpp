@@ -150,8 +150,13 @@ void tell(const std::string& prefix, const Unfinished& unfinished, const char* b
         std::fprintf(stderr, "hakobi: %s: completed %s, stored by a run that did not close it\n",
                      prefix.c_str(), numbers(unfinished.completed).c_str());
     }
-    for (const std::string& lost : unfinished.lost)
-        std::fprintf(stderr, "hakobi: %s: %s; it %s\n", prefix.c_str(), lost.c_str(), becomes);
+    for (std::size_t i = unfinished.num_told; i < unfinished.lost.size(); ++i)
+        std::fprintf(stderr, "hakobi: %s: %s; it %s\n", prefix.c_str(), unfinished.lost[i].c_str(), becomes);
+}
+
+void tell_lost(const std::string& prefix, Unfinished& unfinished, const char* becomes) {
+    tell(prefix, {.completed = {}, .lost = unfinished.lost, .num_told = unfinished.num_told}, becomes);
+    unfinished.num_told = unfinished.lost.size();
 }
 
 void complete_for_reading(const std::string& prefix) noexcept {

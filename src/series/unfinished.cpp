@@ -138,6 +138,14 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         }
         if (status.ok())
             status = finish_step(is_called_whole ? left.path : whole_path(left.path), left.final_path, false);
+        const bool is_damaged = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found;
+        if (is_damaged && !store_of(left.final_path).empty()) {
+            // Of a folder: whoever removed it was killed, or the system has lost some of it. Who lists it knows it by this name.
+            if (!is_called_whole) (void)storage::rename_file(whole_path(left.path), left.path);
+            result.lost.push_back(what_is(left) + " was stored whole, but " + status.text());
+            if (!first) first = left;
+            continue;
+        }
         if (!status.ok())
             return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
         if (!left.is_mesh) result.completed.push_back({left.step, left.final_path, left.extension});

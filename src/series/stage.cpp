@@ -18,6 +18,7 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/objects/put_file.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -269,8 +270,10 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
     if (::mkdir(made.folder_.c_str(), 0777) != 0) {
         status = status_of_errno(errno, "cannot make the stage's folder", made.folder_);
     } else {
+        // Behind a power loss the marker would lead to nothing.
+        status = storage::sync_posix_folder(folder_of(made.folder_));
         Result<storage::LockFile> lock = lock_series(staged);
-        status = lock.status();
+        status.keep_first(lock.status());
         if (lock.ok()) made.lock_ = std::move(lock).value();
         const bool is_locked = status.ok();
         if (status.ok()) status = write_marker(prefix, marker, is_on_objects);

@@ -10,6 +10,7 @@
 
 #include "storage/beneath.hpp"
 #include "storage/file.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::format::zarr {
 namespace {
@@ -51,20 +52,24 @@ std::string path_in(const std::string& store, std::string_view inside) {
     return inside.empty() ? store : std::string(store).append("/").append(inside);
 }
 
-Status make_store(const std::string& store) {
+Status make_store(const std::string& store, bool sync) {
     if (storage::is_object_store(store)) return {};
     std::error_code error;
-    std::filesystem::create_directories(storage::system_path(store), error);
-    return error ? status_of_errno(error.value(), "cannot make folder", store) : Status();
+    const std::string path = storage::system_path(store);
+    const bool is_new = std::filesystem::create_directories(path, error);
+    if (error) return status_of_errno(error.value(), "cannot make folder", store);
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    return is_new && sync ? storage::sync_posix_folder(parent.empty() ? "." : parent) : Status();
 }
 
-Status make_folder(const std::string& store, const std::string& inside) {
+Status make_folder(const std::string& store, const std::string& inside, bool sync) {
     if (storage::is_object_store(store)) return {};
     const Result<storage::Reached> reached = reach_in(store, inside);
     if (!reached.ok()) return reached.status();
     // What has the name and is no folder is told by who goes through it.
-    if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0 || errno == EEXIST)
-        return {};
+    if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0)
+        return sync ? storage::sync_posix_folder(storage::system_path(store)) : Status();
+    if (errno == EEXIST) return {};
     return status_of_errno(errno, "cannot make folder", path_in(store, inside));
 }
 

@@ -20,10 +20,10 @@ namespace hakobi::format::zarr {
 /// "STORE/eta/zarr.json": what messages call it.
 [[nodiscard]] std::string path_in(const std::string& store, std::string_view inside);
 
-/// The store's own folder and those above it; objects need none.
-Status make_store(const std::string& store);
-/// A folder in the store, which is there; there already is fine.
-Status make_folder(const std::string& store, const std::string& inside);
+/// The store's own folder and those above it; objects need none. With `sync` its name is on stable storage.
+Status make_store(const std::string& store, bool sync);
+/// A folder in the store, which is there; there already is fine. With `sync` as above.
+Status make_folder(const std::string& store, const std::string& inside, bool sync);
 /// Replaces the file or object at once; with `sync` it is on stable storage first, as an object always is.
 Status put(const std::string& store, const std::string& inside, std::span<const std::byte> bytes, bool sync);
 /// The same of an object that must still have this version, and gets another: `exists` where it has not. A file is only put.

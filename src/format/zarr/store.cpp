@@ -165,7 +165,7 @@ Status put_axes(const std::string& store, const StepDescription& step, Group& gr
         const Json* const known = before == group.arrays.end() ? nullptr : &*before;
         Json document = with_others_attributes(line_of(axis.name, length, length, attributes), known);
         if (known != nullptr && *known == document) continue;
-        Status status = make_folder(store, axis.name);
+        Status status = make_folder(store, axis.name, sync);
         if (status.ok()) status = put(store, axis.name + "/c.0", std::as_bytes(std::span(axis.values)), sync);
         if (status.ok()) status = put_json(store, axis.name, document, sync);
         if (!status.ok()) return status;
@@ -181,7 +181,7 @@ Status put_time(const std::string& store, Group& group, std::int64_t number, dou
     group.times.resize(std::max(group.times.size(), at + 1), std::numeric_limits<double>::quiet_NaN());
     group.times[at] = time;
     const std::size_t chunk = at / times_a_chunk;
-    Status status = make_folder(store, "time");
+    Status status = make_folder(store, "time", sync);
     for (std::size_t c = std::min(chunk, num_chunks_before); c <= chunk && status.ok(); ++c) {
         std::vector<double> values(times_a_chunk, std::numeric_limits<double>::quiet_NaN());
         const auto first = group.times.begin() + static_cast<std::ptrdiff_t>(c * times_a_chunk);
@@ -207,10 +207,10 @@ Status put_arrays(const std::string& store, const Json& arrays, bool sync, const
 /// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is read.
 Status place_shards(const std::string& folder, const std::string& store, const Group& group,
                     std::span<const Array> arrays, std::int64_t number, const Adding& how) {
-    if (Status status = make_store(store); !status.ok()) return status;
+    if (Status status = make_store(store, how.sync); !status.ok()) return status;
     for (const Array& array : arrays) {
         if (group.arrays.contains(array.name)) continue;
-        if (Status status = make_folder(store, array.name); !status.ok()) return status;
+        if (Status status = make_folder(store, array.name, how.sync); !status.ok()) return status;
     }
     std::vector<std::int64_t> sizes;
     if (how.pace) {

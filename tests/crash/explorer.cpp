@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned most_s = 60;  // an opener takes milliseconds
 constexpr std::size_t most_violations = 8;
+constexpr std::uint64_t one_in = 4;  // states, without time for all
 std::array<char, 4096> under_way{};  // for the alarm
 
 void say_what_hangs(int /*signal*/) {
@@ -23,6 +24,31 @@ void say_what_hangs(int /*signal*/) {
     (void)!::write(STDERR_FILENO, under_way.data(), std::strlen(under_way.data()));
     (void)!::write(STDERR_FILENO, "\n", 1);
     ::_exit(1);
+}
+
+/// Where openers were killed when something was lost: these points are tried always, and of others a sample.
+struct Lesson {
+    Kind kind;
+    std::string_view begins, ends;
+};
+constexpr Lesson lessons[] = {
+    {Kind::create, "/place/run", ".part"},          // the file that proved that one can be made was a step's
+    {Kind::unlink, "/place/run_000000.", ".part"},  // of a step of which nobody had said that it is lost
+    {Kind::unlink, "/place/run_000000.", "/step"},  // a folder without its description
+    {Kind::unlink, "/stage/run.", "/step"},         // the same of one that had arrived
+    {Kind::unlink, "/stage/run.", "/0"},
+};
+/// The first operation that each of them is about, from behind it.
+std::set<std::size_t> points_of_lessons(const std::vector<Operation>& operations) {
+    std::set<std::size_t> points;
+    for (const Lesson& lesson : lessons) {
+        const auto at = std::ranges::find_if(operations, [&](const Operation& operation) {
+            return operation.kind == lesson.kind && operation.path.starts_with(lesson.begins) &&
+                   operation.path.ends_with(lesson.ends);
+        });
+        if (at != operations.end()) points.insert(static_cast<std::size_t>(at - operations.begin()) + 1);
+    }
+    return points;
 }
 
 std::string joined(const std::set<std::int64_t>& steps) {
@@ -95,7 +121,8 @@ bool Explorer::is_mine(const State& state) const {
 void Explorer::hold(const State& state, const std::string& wrong, const Disk& disk) {
     if (violations_.size() >= most_violations) return;
     std::string text = protocol_.name + ": " + wrong + "\n    state: " + state.story +
-                       "\n    seen: " + joined(state.seen) + "; returned: " + joined(state.returned);
+                       "\n    seen: " + joined(state.seen) + "; stored: " + joined(state.stored) +
+                       "; returned: " + joined(state.returned);
     for (const std::string& line : disk.listing()) text += "\n      " + line;
     if (!state.words.empty()) text += "\n    said: " + state.words;
     violations_.push_back(std::move(text));
@@ -118,6 +145,16 @@ const Look& Explorer::look(const Disk& disk, std::int64_t first_alone) {
     return looks_[key] = look_at(protocol_, root_, num_ranks_, first_alone);
 }
 
+const std::set<std::int64_t>& Explorer::completed(const Disk& disk, std::int64_t first_alone) {
+    const std::uint64_t key = disk.digest();
+    const auto known = completed_.find(key);
+    if (known != completed_.end()) return known->second;
+    (void)make(disk);
+    const Words words;
+    (void)error_of([&] { Input::open(prefix_in(root_)).close(); });
+    return completed_[key] = look_at(protocol_, root_, num_ranks_, first_alone).steps;
+}
+
 std::vector<Operation> Explorer::record(const Opener& opener, Error& error, Opened& opened) {
     log_.clear();
     const Words words;
@@ -134,9 +171,10 @@ std::vector<Operation> Explorer::record(const Opener& opener, Error& error, Open
 }
 
 void Explorer::try_state(const State& state, int depth) {
-    const std::string promised_text = joined(state.seen) + "|" + joined(state.returned) + "|" +
-                                      (state.is_closed ? "closed" : "") +
-                                      (state.is_replaced ? "replaced" : "");
+    const std::string promised_text = joined(state.seen) + "|" + joined(state.stored) + "|" +
+                                      joined(state.returned) + "|" + (state.is_closed ? "closed" : "") +
+                                      (state.is_replaced ? "replaced" : "") +
+                                      (state.is_gathered ? "gathered" : "");
     const std::uint64_t key = state.disk.digest() ^ checksum_of(std::as_bytes(std::span(promised_text)));
     if (!tried_.insert(key).second) {
         ++counts_.skipped;
@@ -158,7 +196,6 @@ void Explorer::try_state(const State& state, int depth) {
 /// Without time for all: behind an opener that was killed only those that everybody uses, and a further step after each fourth state.
 bool Explorer::is_skipped(const State& state, const Opener& opener, int depth) const {
     if (limits_.is_thorough) return false;
-    constexpr std::uint64_t one_in = 4;
     if (opener.goes_on) return depth > 0 || state.disk.digest() / 64 % one_in != 0;
     return depth > 0 && (opener.replaces || opener.name == "gather");
 }
@@ -201,10 +238,23 @@ void Explorer::try_opener(const State& state, const Opener& opener, int depth) {
                  disk);
         if (opener.replaces && !found.steps.empty()) hold(after, who + "steps are left", disk);
     }
+    // An opener that goes on behind a gap leaves it for good. Gathering may.
+    const auto has_gap = [](const std::set<std::int64_t>& steps) {
+        return !steps.empty() && std::ssize(steps) != *steps.rbegin() + 1;
+    };
+    if (is_sound(state) && !state.is_replaced && !state.is_gathered && opener.name != "gather" &&
+        has_gap(found.steps) && !has_gap(state.seen))
+        hold(after, who + "shows steps " + joined(found.steps) + ", with a gap", disk);
     if (is_sound(state) && !opener.replaces && !state.is_replaced) {
         for (const std::int64_t step : state.seen) {
             if (!found.steps.contains(step))
                 hold(after, who + "lost step " + std::to_string(step) + ", seen before", disk);
+        }
+        for (const std::int64_t step : state.stored) {
+            if (!found.steps.contains(step))
+                hold(after,
+                     who + "lost step " + std::to_string(step) + ", which it would have completed before",
+                     disk);
         }
         for (const std::int64_t step : state.returned) {
             const bool is_there = found.steps.contains(step);
@@ -226,23 +276,31 @@ void Explorer::try_opener(const State& state, const Opener& opener, int depth) {
     if (more.digest() != disk.digest())
         hold(after, who + "a second one (" + second.name + ") changes more:" + difference(disk, more), disk);
     if (limits_.nested == 0 || depth > 0) return;
+    const bool has_more =
+        limits_.is_thorough || opener.name == "Input::open" || state.disk.digest() / 1024 % one_in == 0;
     // Killed on the way.
     std::vector<std::size_t> points;
     for (std::size_t at = 0; at < operations.size(); ++at)
-        if (!is_note(operations[at].kind) && operations[at].kind < Kind::sync_file) points.push_back(at + 1);
+        if (operations[at].kind < Kind::sync_file) points.push_back(at + 1);
     if (!points.empty()) points.pop_back();
     std::ranges::shuffle(points, random_);
-    if (points.size() > limits_.nested) points.resize(limits_.nested);
-    std::ranges::sort(points);
+    points.resize(std::min(points.size(), has_more ? limits_.nested : 0));
+    std::set<std::size_t> all(points.begin(), points.end());
+    if (has_more || state.disk.digest() / 4096 % 2 == 0) all.merge(points_of_lessons(operations));
     State killed = state;
     killed.disk = before;
+    if (!state.is_replaced && !opener.replaces) {
+        const std::set<std::int64_t>& stored = completed(before, state.first_alone);
+        killed.stored.insert(stored.begin(), stored.end());
+    }
     std::size_t done = 0;
-    for (const std::size_t point : points) {
+    for (const std::size_t point : all) {
         for (; done < point; ++done) {
             if (operations[done].kind == Kind::says) killed.words += operations[done].path;
             if (!is_note(operations[done].kind)) (void)killed.disk.apply(operations[done]);
         }
         killed.is_replaced = state.is_replaced || opener.replaces;
+        killed.is_gathered = state.is_gathered || opener.name == "gather";
         if (opener.goes_on) killed.first_alone = std::min(killed.first_alone, opened.next_step);
         killed.story =
             state.story + "; then " + opener.name + ", killed behind " + text_of(operations[point - 1]);
@@ -250,6 +308,10 @@ void Explorer::try_opener(const State& state, const Opener& opener, int depth) {
         try_state(killed, depth + 1);
         const Look seen = look(killed.disk, killed.first_alone);
         killed.seen.insert(seen.steps.begin(), seen.steps.end());
+        if (!killed.is_replaced) {
+            const std::set<std::int64_t>& stored = completed(killed.disk, killed.first_alone);
+            killed.stored.insert(stored.begin(), stored.end());
+        }
     }
 }
 
@@ -267,6 +329,8 @@ std::vector<State> Explorer::try_prefixes(const Disk& start, const std::vector<O
         state.seen.insert(found.steps.begin(), found.steps.end());
         all.push_back(state);
         if (operation.kind != Kind::says && operation.kind != Kind::agreement) try_state(state, 0);
+        const std::set<std::int64_t>& stored = completed(state.disk, state.first_alone);
+        state.stored.insert(stored.begin(), stored.end());
     }
     return all;
 }
@@ -316,6 +380,9 @@ void Explorer::try_orders(const Disk& start, const std::vector<Operation>& opera
                         further.seen.insert(found.steps.begin(), found.steps.end());
                         auto& there = next[to][further.disk.digest()];
                         further.seen.insert(there.seen.begin(), there.seen.end());
+                        const std::set<std::int64_t>& stored = completed(state.disk, state.first_alone);
+                        further.stored.insert(stored.begin(), stored.end());
+                        further.stored.insert(there.stored.begin(), there.stored.end());
                         there = std::move(further);
                     }
                 }
@@ -348,7 +415,7 @@ void Explorer::try_losses(const Disk& start, const std::vector<Operation>& opera
             operations[at].kind == Kind::closed)
             prefixes.push_back(at + 1);
     if (prefixes.empty()) return;
-    const std::size_t each = std::max<std::size_t>(2, limits_.states / prefixes.size());
+    const std::size_t each = std::max<std::size_t>(1, limits_.states / prefixes.size());
     for (const std::size_t prefix : prefixes) {
         for (const Trace::Parts& parts : trace.losses(prefix, each, random_)) {
             State state = promised[prefix];
@@ -356,6 +423,7 @@ void Explorer::try_losses(const Disk& start, const std::vector<Operation>& opera
             state.has_lost = true;
             // Others have seen it before it was on stable storage; what end_step has said of it holds.
             state.seen = protocol_.is_hidden && !state.is_closed ? std::set<std::int64_t>() : state.returned;
+            state.stored = state.seen;
             if (protocol_.is_hidden && !state.is_closed) state.returned.clear();
             state.story += "; not stored:";
             std::size_t told = 0;

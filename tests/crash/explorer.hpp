@@ -17,9 +17,11 @@ namespace hakobi::test {
 struct State {
     Disk disk;
     std::set<std::int64_t> seen;      ///< steps that a reader has seen whole
+    std::set<std::int64_t> stored;    ///< that Input::open would have shown, had it come before
     std::set<std::int64_t> returned;  ///< whose end_step has returned
     bool is_closed = false;           ///< and the run's close
     bool is_replaced = false;  ///< by a run that removes the steps: none of the above is promised any more
+    bool is_gathered = false;  ///< which completes steps behind a gap
     bool has_lost = false;     ///< what storage had not: without `sync` files may be torn
     std::int64_t first_alone = 1 << 20;  ///< steps from here on are one rank's
     std::string words;                   ///< of openers that were killed, too
@@ -66,6 +68,8 @@ class Explorer {
     /// Makes it the folder's content.
     Disk make(const Disk& disk);
     const Look& look(const Disk& disk, std::int64_t first_alone);
+    /// What Input::open makes of it.
+    const std::set<std::int64_t>& completed(const Disk& disk, std::int64_t first_alone);
     std::vector<Operation> record(const Opener& opener, Error& error, Opened& opened);
     [[nodiscard]] bool is_mine(const State& state) const;
     /// Whether a state is to keep what was promised.
@@ -81,6 +85,7 @@ class Explorer {
     std::mt19937_64 random_;
     std::set<std::uint64_t> tried_;
     std::map<std::uint64_t, Look> looks_;
+    std::map<std::uint64_t, std::set<std::int64_t>> completed_;
     Counts counts_;
     std::vector<std::string> violations_;
 };

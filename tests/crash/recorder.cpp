@@ -27,6 +27,8 @@ namespace {
 constexpr std::size_t log_bytes = std::size_t{256} << 20;  // those that are used take memory, no others
 
 struct Recording {
+    std::function<void()> interruption;
+    std::size_t until_interruption = 0;
     std::atomic<Log*> log{nullptr};
     std::string root;
     int rank = 0;
@@ -71,10 +73,19 @@ std::uint64_t inode_of(int descriptor) {
     return ::fstat(descriptor, &info) == 0 ? static_cast<std::uint64_t>(info.st_ino) : 0;
 }
 
+void let_others() {
+    Recording& state = recording();
+    if (!state.interruption || thread_id() != state.caller || state.until_interruption-- > 0) return;
+    const int error = errno;
+    std::exchange(state.interruption, nullptr)();
+    errno = error;
+}
+
 /// Carries a call out and notes it in one: the log has the order in which storage had them.
 class Turn {
   public:
     Turn() : log_(recording().log.load(std::memory_order_acquire)) {
+        let_others();
         if (log_ != nullptr) log_->lock();
     }
     ~Turn() {
@@ -106,9 +117,12 @@ bool is_inside(int descriptor) {
 
 int open_file(int folder, const char* path, int flags, mode_t mode) {
     const auto call = [&] { return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode)); };
-    if (!is_recording() || (flags & (O_CREAT | O_TRUNC)) == 0) return call();
-    const std::string name = inside(whole_path(folder, path));
+    const std::string name = is_recording() ? inside(whole_path(folder, path)) : "";
     if (name.empty()) return call();
+    if ((flags & (O_CREAT | O_TRUNC)) == 0) {
+        let_others();
+        return call();
+    }
     Turn turn;
     struct stat info {};
     const bool was_there = ::fstatat(folder, path, &info, 0) == 0;
@@ -353,6 +367,15 @@ void start_recording(Log& log, const std::string& root, int rank, int slow_us) {
 
 void stop_recording() {
     recording().log.store(nullptr);
+}
+
+void interrupt(std::size_t nth, std::function<void()> call) {
+    recording().until_interruption = nth;
+    recording().interruption = std::move(call);
+}
+
+bool end_interrupting() {
+    return std::exchange(recording().interruption, nullptr) != nullptr;
 }
 
 void note(Kind kind, std::int64_t number, const std::string& text) {

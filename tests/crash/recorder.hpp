@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,11 @@ class Log {
 /// write by a thread other than the caller waits first.
 void start_recording(Log& log, const std::string& root, int rank, int slow_us = 0);
 void stop_recording();
+/// Once, before the n-th time (from 0) that this thread opens or changes something there: what another process does at that moment.
+/// `call` is not counted itself.
+void interrupt(std::size_t nth, std::function<void()> call);
+/// Whether it has not come yet; it does not any more.
+bool end_interrupting();
 /// Adds a note, where anything is recorded.
 void note(Kind kind, std::int64_t number = 0, const std::string& text = {});
 

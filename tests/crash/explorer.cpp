@@ -223,8 +223,10 @@ void Explorer::try_opener(const State& state, const Opener& opener, int depth) {
             hold(state, who + "the recording is not what is there:" + difference(disk, there), disk);
     }
     const bool may_find_nothing = opener.leaves_parts || opener.name == "gather";
-    const bool is_right =
-        error.code() == ErrorCode::ok || (may_find_nothing && error.code() == ErrorCode::not_found);
+    const bool is_left = protocol_.is_shown_gathered() && opener.leaves_parts;
+    const bool is_right = error.code() == ErrorCode::ok ||
+                          (may_find_nothing && error.code() == ErrorCode::not_found) ||
+                          (is_left && error.code() == ErrorCode::unsupported);
     State after = state;
     after.disk = disk;
     after.words = words;
@@ -245,7 +247,7 @@ void Explorer::try_opener(const State& state, const Opener& opener, int depth) {
     if (is_sound(state) && !state.is_replaced && !state.is_gathered && opener.name != "gather" &&
         has_gap(found.steps) && !has_gap(state.seen))
         hold(after, who + "shows steps " + joined(found.steps) + ", with a gap", disk);
-    if (is_sound(state) && !opener.replaces && !state.is_replaced) {
+    if (is_sound(state) && !opener.replaces && !state.is_replaced && !is_left) {
         for (const std::int64_t step : state.seen) {
             if (!found.steps.contains(step))
                 hold(after, who + "lost step " + std::to_string(step) + ", seen before", disk);

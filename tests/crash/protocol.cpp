@@ -133,7 +133,9 @@ Look look_at(const Protocol& protocol, const std::string& root, int num_ranks, s
             if (!wrong.empty()) look.wrong += "step " + std::to_string(step) + ": " + wrong;
         }
     });
-    if (error.code() != ErrorCode::ok && error.code() != ErrorCode::not_found) look.wrong += error.what();
+    const bool is_left = protocol.is_shown_gathered() && error.code() == ErrorCode::unsupported;
+    if (error.code() != ErrorCode::ok && error.code() != ErrorCode::not_found && !is_left)
+        look.wrong += error.what();
     return look;
 }
 

@@ -19,6 +19,8 @@ struct Protocol {
     int num_steps = 3;
 
     [[nodiscard]] bool has_mesh() const { return format == "vtkhdf"; }
+    /// Input says of its pieces that they have to be gathered first.
+    [[nodiscard]] bool is_shown_gathered() const { return has_mesh() && method == "per-process"; }
     [[nodiscard]] OutputOptions options(const std::string& root) const;
     /// The options of a run that comes after it: on one rank, and without a stage.
     [[nodiscard]] OutputOptions next_options(IfExists if_exists) const;

@@ -396,9 +396,10 @@ void Explorer::try_orders(const Disk& start, const std::vector<Operation>& opera
             }
             for (const auto& [cut, states] : next) {
                 for (const auto& [digest, state] : states) {
+                    last = state;
+                    if (!limits_.is_thorough && digest / 256 % one_in != 0) continue;
                     ++counts_.orders;
                     try_state(state, 0);
-                    last = state;
                 }
             }
             front = std::move(next);

@@ -11,6 +11,7 @@
 #include "overview/overview.hpp"
 #include "series/step_file.hpp"
 #include "storage/file.hpp"
+#include "storage/joined.hpp"
 #include "storage/place.hpp"
 
 namespace hakobi::series {
@@ -95,9 +96,14 @@ Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, 
         if (there.ok() || (!is_lasting(there) && there.code() != ErrorCode::not_found)) return there;
         return {ErrorCode::format, carried.from + " is gone from the stage"};
     }
-    return add_to_store(
-        carried.from, carried.to,
-        {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
+    Status added =
+        add_to_store(carried.from, carried.to,
+                     {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
+    // A folder that is not whole, of a step that the store has: killed when it was removed, behind the step's way there.
+    if (added.code() != ErrorCode::format || !carried.may_be_there || !read_step(carried.to).ok())
+        return added;
+    storage::discard_file(storage::joined_scheme + carried.from);
+    return {};
 }
 
 }  // namespace

@@ -221,6 +221,7 @@ class SeriesLock {
         if (!series.ok()) return status_ = series.status();
         Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::left);
         if (!unfinished.ok()) return status_ = unfinished.status();
+        tell_lost(prefix, unfinished.value(), "is removed");
         if (Status removed = remove_parts(series.value()); !removed.ok()) return status_ = removed;
         unfinished_ = std::move(home).value();
         for (Series::Entry& step : unfinished.value().completed)

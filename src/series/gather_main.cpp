@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
         const hakobi::GatherResult result = hakobi::gather_pieces(path);
         for (const std::string& file : result.files) std::printf("%s\n", file.c_str());
         for (const std::string& reason : result.incomplete) {
-            std::fprintf(stderr, "hakobi-gather: left as it is: %s\n", reason.c_str());
+            std::fprintf(stderr, "hakobi-gather: not gathered: %s\n", reason.c_str());
         }
         return result.incomplete.empty() ? 0 : some_incomplete;
     } catch (const hakobi::Error& error) {

@@ -123,6 +123,7 @@ Result<std::string> carry_out(const PendingCommit& pending, const std::string& f
     const std::string& file = has_name ? path : part;
     const std::vector<std::byte>& after = pending.commit.back().bytes;
     Result<std::vector<std::byte>> begins = read_beginning(file, std::ssize(after));
+    if (begins.status().code() == ErrorCode::not_found) return Status(ErrorCode::format, file + " is gone");
     if (!begins.ok()) return begins.status();
     if (!std::ranges::equal(begins.value(), after)) {
         begins.value().resize(std::min(begins.value().size(), pending.before.size()));

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cstdio>
 #include <limits>
+#include <tuple>
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
@@ -31,8 +32,9 @@ namespace {
 constexpr std::int64_t last_resumed_step = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// Proves that a file can be made: permission bits do not tell (root, read-only mounts, quotas).
-Status probe(const std::string& prefix, std::string_view extension) {
-    const std::string path = part_path(step_path(prefix, 0, extension), random_run_id()[0]);
+Status probe(const std::string& prefix) {
+    // Not a step's name: a run killed here would leave a step that is not whole.
+    const std::string path = part_path(marker_path(prefix), random_run_id()[0]);
     Result<storage::FilePtr> file = storage::open_file(
         path, {.read = false, .write = true, .create = true, .exclusive = true, .regular_only = true});
     if (!file.ok()) return file.status();
@@ -268,7 +270,15 @@ Result<Series> find_series(const std::string& prefix) {
 }
 
 Status remove_parts(const Series& series) {
-    for (const std::string& part : series.parts) {
+    // The youngest first, and names that lead to a file before that file: a kill on the way leaves no step that
+    // is taken for a whole one behind one that is gone.
+    std::vector<std::string> parts = series.parts;
+    const auto place_of = [](const std::string& part) {
+        const Name name = parse(part);
+        return std::tuple(name.step, !name.is_of_mesh(), name.kind == Kind::commit);
+    };
+    std::ranges::sort(parts, std::ranges::greater(), place_of);
+    for (const std::string& part : parts) {
         Status status = storage::remove_file(part);
         if (!status.ok() && status.code() != ErrorCode::not_found) return status;
     }
@@ -314,11 +324,11 @@ Status take_stage(const std::string& prefix, IfExists if_exists) {
 namespace {
 
 /// The lock, once a file can be made there, and what a stage has.
-Status hold_by_lock(const std::string& given, const std::string& prefix, std::string_view extension,
-                    IfExists if_exists, storage::LockFile& lock) {
+Status hold_by_lock(const std::string& given, const std::string& prefix, IfExists if_exists,
+                    storage::LockFile& lock) {
     const bool has_folders = storage::limits_of(given).has_system_names;
     if (Status status = has_folders ? make_folder(folder_of(prefix)) : Status(); !status.ok()) return status;
-    if (Status status = probe(given, extension); !status.ok()) return status;
+    if (Status status = probe(given); !status.ok()) return status;
     Result<storage::LockFile> taken = lock_series(prefix);
     if (!taken.ok()) return taken.status();
     lock = std::move(taken).value();
@@ -339,7 +349,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     }
     Claim claim;
     if (holding == Holding::lock) {
-        Status status = hold_by_lock(given, prefix, extension, if_exists, claim.lock);
+        Status status = hold_by_lock(given, prefix, if_exists, claim.lock);
         if (!status.ok()) return status;
     }
     Result<Series> series = find_series(prefix);

@@ -17,6 +17,7 @@
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
 #include "storage/place.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -234,8 +235,10 @@ Result<Stage> Stage::make(const std::string& stage, const std::string& prefix, c
     if (::mkdir(made.folder_.c_str(), 0777) != 0) {
         status = status_of_errno(errno, "cannot make the stage's folder", made.folder_);
     } else {
+        // Behind a power loss the marker would lead to nothing.
+        status = storage::sync_posix_folder(folder_of(made.folder_));
         Result<storage::LockFile> lock = lock_series(staged);
-        status = lock.status();
+        status.keep_first(lock.status());
         if (lock.ok()) made.lock_ = std::move(lock).value();
         const bool is_locked = status.ok();
         if (status.ok()) status = write_marker(prefix, marker, is_on_objects);
@@ -327,6 +330,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!unfinished.ok()) return unfinished.status();
     Unfinished result;
     result.lost = std::move(unfinished.value().lost);
+    if (removes) tell_lost(prefix, result, "is given up");
     if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);
     if (!series.ok()) return series.status();

@@ -149,7 +149,9 @@ Status create_step(const std::string& path, const format::Layout& layout,
 Status finish_step(const std::string& part, const std::string& path, bool sync) {
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);
-    if (Status status = sync ? sync_file(part) : Status(); !status.ok()) return status;
+    Status synced = sync ? sync_file(description_path(folder)) : Status();
+    if (synced.ok() && sync) synced = sync_file(part);  // with the folder's names
+    if (!synced.ok()) return synced;
     if (series_on_stage(folder_of(path)).empty()) return add_to_store(folder, path, {.sync = sync});
     if (Status status = check_free(path); !status.ok()) return status;
     return storage::commit_file(folder, path, {.replaces = true, .is_durable = sync});

@@ -146,6 +146,15 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         }
         const Status status =
             complete(left, state_of(left.name, receipts.value()), receipts.value().file_bytes);
+        const bool is_damaged = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found;
+        if (is_damaged && !store_of(left.final_path).empty()) {
+            // A folder whose remover was killed, or of which the system has lost some. A listing knows it by this name.
+            if (left.name.form != Name::Form::whole)
+                (void)storage::rename_file(whole_path(left.path), left.path);
+            result.lost.push_back(what_is(left) + " was stored whole, but " + status.text());
+            if (!first) first = left;
+            continue;
+        }
         if (!status.ok())
             return Status(status.code(), prefix + ": completing " + what_is(left) + ": " + status.text());
         if (!left.name.is_of_mesh())
@@ -159,8 +168,13 @@ void tell(const std::string& prefix, const Unfinished& unfinished, const char* b
         std::fprintf(stderr, "hakobi: %s: completed %s, stored by a run that did not close it\n",
                      prefix.c_str(), numbers(unfinished.completed).c_str());
     }
-    for (const std::string& lost : unfinished.lost)
-        std::fprintf(stderr, "hakobi: %s: %s; it %s\n", prefix.c_str(), lost.c_str(), becomes);
+    for (std::size_t i = unfinished.num_told; i < unfinished.lost.size(); ++i)
+        std::fprintf(stderr, "hakobi: %s: %s; it %s\n", prefix.c_str(), unfinished.lost[i].c_str(), becomes);
+}
+
+void tell_lost(const std::string& prefix, Unfinished& unfinished, const char* becomes) {
+    tell(prefix, {.completed = {}, .lost = unfinished.lost, .num_told = unfinished.num_told}, becomes);
+    unfinished.num_told = unfinished.lost.size();
 }
 
 void complete_for_reading(const std::string& prefix) noexcept {

@@ -12,6 +12,7 @@ namespace hakobi::series {
 struct Unfinished {
     std::vector<Series::Entry> completed;  ///< whole ones, which have their names now; in their order
     std::vector<std::string> lost;         ///< of each other one a sentence that names it
+    std::size_t num_told = 0;              ///< of these, the first: said already
 };
 
 /// Steps that are whole behind one that is not: a run that goes on behind them never fills the gap.
@@ -22,8 +23,10 @@ enum class Gaps { none, left };
 /// whole and could not be given its name.
 Result<Unfinished> complete_steps(const std::string& prefix, const Series& series, Gaps gaps);
 
-/// Says it on stderr. `becomes`: what happens to the others ("is removed").
+/// Says it on stderr, but what was told. `becomes`: what happens to the others ("is removed").
 void tell(const std::string& prefix, const Unfinished& unfinished, const char* becomes);
+/// The same of the lost alone, before what is left of them goes: who is killed behind that has named them.
+void tell_lost(const std::string& prefix, Unfinished& unfinished, const char* becomes);
 
 /// For who is going to read the prefix: completes its steps, without gaps, where no run writes it and this process may, and says what it did
 /// and what is not whole. Local.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "storage/backend.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::storage {
 namespace {
@@ -114,6 +115,11 @@ class JoinedFile final : public File {
             status.keep_first(file.ok() ? file.value()->sync() : file.status());
         }
         status.keep_first(rest_->sync());
+        // What leads to them is written when the folder is made.
+        Result<FilePtr> list = open_file(members_path(folder_), {.read = true, .write = true});
+        status.keep_first(list.ok() ? list.value()->sync() : list.status());
+        const Location location = locate(folder_);
+        if (location.backend->has_system_paths) status.keep_first(sync_posix_folder(location.path));
         return status;
     }
 

@@ -10,6 +10,7 @@
 
 #include "storage/backend.hpp"
 #include "storage/beneath.hpp"
+#include "storage/posix.hpp"
 
 namespace hakobi::storage {
 namespace {
@@ -20,16 +21,20 @@ class FolderPlace final : public Place {
   public:
     using Place::Place;
 
-    Status make_folder(const std::string& inside) const override {
+    Status make_folder(const std::string& inside, bool sync) const override {
         if (inside.empty()) {
             std::error_code error;
-            std::filesystem::create_directories(system_path(path()), error);
-            return error ? status_of_errno(error.value(), "cannot make folder", path()) : Status();
+            const std::string folder = system_path(path());
+            const bool is_new = std::filesystem::create_directories(folder, error);
+            if (error) return status_of_errno(error.value(), "cannot make folder", path());
+            const std::string parent = std::filesystem::path(folder).parent_path().string();
+            return is_new && sync ? sync_posix_folder(parent.empty() ? "." : parent) : Status();
         }
         const Result<Reached> reached = reach_in(inside);
         if (!reached.ok()) return reached.status();
-        if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0 || errno == EEXIST)
-            return {};
+        if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0)
+            return sync ? sync_posix_folder(system_path(path())) : Status();
+        if (errno == EEXIST) return {};
         return status_of_errno(errno, "cannot make folder", path_of(inside));
     }
     Status put(const std::string& inside, std::span<const std::byte> bytes, bool sync) const override {
@@ -129,7 +134,7 @@ class ObjectPlace final : public Place {
   public:
     using Place::Place;
 
-    Status make_folder(const std::string& /*inside*/) const override { return {}; }
+    Status make_folder(const std::string& /*inside*/, bool /*sync*/) const override { return {}; }
     Status put(const std::string& inside, std::span<const std::byte> bytes, bool /*sync*/) const override {
         return at(inside,
                   [&](Objects& objects, const std::string& name) { return objects.put(name, bytes); });

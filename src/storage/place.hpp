@@ -46,8 +46,9 @@ class Place {
     /// The name by which the system knows a path there; "" where limits().has_system_names is false.
     [[nodiscard]] std::string system_name(const std::string& path) const;
 
-    /// There already is fine, also what is no folder: who goes through it tells that. With "" also those above. Objects need none.
-    virtual Status make_folder(const std::string& inside) const = 0;
+    /// There already is fine, also what is no folder: who goes through it tells that. With "" also those above. With
+    /// `sync` its name is on stable storage. Objects need none.
+    virtual Status make_folder(const std::string& inside, bool sync) const = 0;
     /// Replaces the file or object at once; with `sync` it is on stable storage first, as an object always is.
     virtual Status put(const std::string& inside, std::span<const std::byte> bytes, bool sync) const = 0;
     /// The same of an object that must still have this version ("": that must not be there), and gets another: `exists` where it

@@ -27,8 +27,8 @@ class PlaceTest : public ::testing::TestWithParam<std::string> {
         } else {
             place_ = open_place((fs::path(folder_) / "run").string());
         }
-        EXPECT_TRUE(place_->make_folder("").ok());
-        EXPECT_TRUE(place_->make_folder("eta").ok());
+        EXPECT_TRUE(place_->make_folder("", false).ok());
+        EXPECT_TRUE(place_->make_folder("eta", true).ok());
     }
     ~PlaceTest() override { fs::remove_all(folder_); }
 

@@ -166,7 +166,7 @@ Status put_axes(const storage::Place& store, const StepDescription& step, Group&
         const Json* const known = before == group.arrays.end() ? nullptr : &*before;
         Json document = with_others_attributes(line_of(axis.name, length, length, attributes), known);
         if (known != nullptr && *known == document) continue;
-        Status status = store.make_folder(axis.name);
+        Status status = store.make_folder(axis.name, sync);
         if (status.ok()) status = store.put(axis.name + "/c.0", std::as_bytes(std::span(axis.values)), sync);
         if (status.ok()) status = put_json(store, axis.name, document, sync);
         if (!status.ok()) return status;
@@ -182,7 +182,7 @@ Status put_time(const storage::Place& store, Group& group, std::int64_t number, 
     group.times.resize(std::max(group.times.size(), at + 1), std::numeric_limits<double>::quiet_NaN());
     group.times[at] = time;
     const std::size_t chunk = at / times_a_chunk;
-    Status status = store.make_folder("time");
+    Status status = store.make_folder("time", sync);
     for (std::size_t c = std::min(chunk, num_chunks_before); c <= chunk && status.ok(); ++c) {
         std::vector<double> values(times_a_chunk, std::numeric_limits<double>::quiet_NaN());
         const auto first = group.times.begin() + static_cast<std::ptrdiff_t>(c * times_a_chunk);
@@ -208,10 +208,10 @@ Status put_arrays(const storage::Place& store, const Json& arrays, bool sync, co
 /// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is read.
 Status place_shards(const std::string& folder, const storage::Place& store, const Group& group,
                     std::span<const Array> arrays, std::int64_t number, const Adding& how) {
-    if (Status status = store.make_folder(""); !status.ok()) return status;
+    if (Status status = store.make_folder("", how.sync); !status.ok()) return status;
     for (const Array& array : arrays) {
         if (group.arrays.contains(array.name)) continue;
-        if (Status status = store.make_folder(array.name); !status.ok()) return status;
+        if (Status status = store.make_folder(array.name, how.sync); !status.ok()) return status;
     }
     std::vector<std::int64_t> sizes;
     if (how.pace) {

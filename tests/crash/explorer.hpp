@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "disk.hpp"
+#include "losses.hpp"
+#include "protocol.hpp"
+
+namespace hakobi::test {
+
+/// What a crash has left, and what was promised before it.
+struct State {
+    Disk disk;
+    std::set<std::int64_t> seen;      ///< steps that a reader has seen whole
+    std::set<std::int64_t> stored;    ///< that Input::open would have shown, had it come before
+    std::set<std::int64_t> returned;  ///< whose end_step has returned
+    bool is_closed = false;           ///< and the run's close
+    bool is_replaced = false;  ///< by a run that removes the steps: none of the above is promised any more
+    bool is_gathered = false;  ///< which completes steps behind a gap
+    bool has_lost = false;     ///< what storage had not: without `sync` files may be torn
+    std::int64_t first_alone = 1 << 20;  ///< steps from here on are one rank's
+    std::string words;                   ///< of openers that were killed, too
+    std::string story;                   ///< how it came about
+};
+
+/// Tries states of one protocol, in a folder of its own; all local. It skips states that it has tried, and those that are another
+/// rank's.
+class Explorer {
+  public:
+    struct Limits {
+        std::size_t states = 100;  ///< of losses, of one protocol
+        std::size_t nested = 4;    ///< points of an opener's operations at which it is killed; 0: none
+        bool is_thorough = false;  ///< every opener on every state
+    };
+    struct Counts {
+        std::int64_t states = 0, opened = 0, nested = 0, orders = 0, losses = 0, looks = 0, skipped = 0;
+    };
+
+    /// `home`: the root that a disk's texts name.
+    Explorer(const Protocol& protocol, std::string root, std::string home, int num_ranks, int rank,
+             Limits limits);
+    ~Explorer();
+
+    /// All that may be left of a run with these operations.
+    void explore(const Disk& start, const std::vector<Operation>& operations);
+    /// One state, with every opener.
+    void try_state(const State& state, int depth);
+
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+    [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+
+  private:
+    /// Of the operations in the order in which they happened, each prefix; returns what was promised at each.
+    std::vector<State> try_prefixes(const Disk& start, const std::vector<Operation>& operations);
+    /// Other orders of the ranks between two agreements.
+    void try_orders(const Disk& start, const std::vector<Operation>& operations);
+    /// Power losses.
+    void try_losses(const Disk& start, const std::vector<Operation>& operations,
+                    const std::vector<State>& promised);
+    [[nodiscard]] bool is_skipped(const State& state, const Opener& opener, int depth) const;
+    void try_opener(const State& state, const Opener& opener, int depth);
+
+    /// Makes it the folder's content.
+    Disk make(const Disk& disk);
+    const Look& look(const Disk& disk, std::int64_t first_alone);
+    /// What Input::open makes of it.
+    const std::set<std::int64_t>& completed(const Disk& disk, std::int64_t first_alone);
+    std::vector<Operation> record(const Opener& opener, Error& error, Opened& opened);
+    [[nodiscard]] bool is_mine(const State& state) const;
+    /// Whether a state is to keep what was promised.
+    [[nodiscard]] bool is_sound(const State& state) const;
+    void hold(const State& state, const std::string& wrong, const Disk& disk);
+
+    Protocol protocol_;
+    std::string root_, home_;
+    int num_ranks_, rank_, num_explorers_;
+    Limits limits_;
+    Comm alone_;
+    Log log_;
+    std::mt19937_64 random_;
+    std::set<std::uint64_t> tried_;
+    std::map<std::uint64_t, Look> looks_;
+    std::map<std::uint64_t, std::set<std::int64_t>> completed_;
+    Counts counts_;
+    std::vector<std::string> violations_;
+};
+
+}  // namespace hakobi::test

@@ -72,6 +72,7 @@ nightly: lab docs ## sanitizers, the library alone, long sweeps, the documentati
 	@tests/store/kills $(HAKOBI_MPI) 200
 	@tests/store/rounds $(HAKOBI_MPI) 1000
 	@HAKOBI_ENDINGS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_endings.py
+	@HAKOBI_CELL_KILLS=150 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_killed.py
 	@HAKOBI_STAGE_KILLS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_stage.py -k killed
 	@for place in s3://hakobi-test/kills rados:hakobi/kills; do $(PYTHON) -m hakobi_lab.object_servers s3 rados -- tests/output/killed_store.sh \
 	    $(BUILD)/tests/killed_store $(BUILD)/bin/hakobi-gather 200 $$place mpirun --oversubscribe -n 3; done
@@ -87,6 +88,7 @@ check: setup ## formatting, lint, types and the rules that tools/check holds
 
 format: setup ## format the C, C++ and Python sources in place
 	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' | xargs .venv/bin/clang-format -i
+	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' '*.f90' '*.py' '*.cmake' | xargs tools/wrap
 	@.venv/bin/ruff format && .venv/bin/ruff check --fix
 
 SITE := build/docs/html

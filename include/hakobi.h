@@ -5,8 +5,8 @@
  *     hakobi_split(2, (int64_t[]){ny, nx}, size, rank, &block);               (local)
  *     hakobi_output_create(comm, "run", NULL, &out);                          (collective)
  *     hakobi_output_begin_step(out, time_s);
- *     hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field), .name = "eta", .units = "m",
- *                                            .block = block, .type = HAKOBI_FLOAT64, .data = eta});
+ *     hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field), .name = "eta",
+ *                                            .units = "m", .block = block, .type = HAKOBI_FLOAT64, .data = eta});
  *     hakobi_output_end_step(out);                                            (collective: same code on every rank)
  *     hakobi_output_close(out);                                               (collective)
  *     hakobi_output_free(out); hakobi_comm_free(comm);

@@ -23,7 +23,8 @@ concept AttributeNumber = std::floating_point<T> ||
 
 /// An attribute's value: text, or numbers.
 ///
-///     Attributes{{"institution", "a lab"}, {"realization", 7}, {"valid_range", {0.0, 40.0}}, {"levels", a_vector}}
+///     Attributes{{"institution", "a lab"}, {"realization", 7},
+///                {"valid_range", {0.0, 40.0}}, {"levels", a_vector}}
 ///
 /// Integers are stored with 32 bits if all values fit. Attributes to which CF assigns the field's type ("valid_min",
 /// "valid_max", "valid_range", "actual_range", "missing_value", "flag_values", "flag_masks") are stored in that type.

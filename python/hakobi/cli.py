@@ -2,7 +2,8 @@
 
 A subcommand is one module and one line. The module (in hakobi/commands/ as a rule) defines `command`, made with
 `@click.command()`; the line goes into COMMANDS below: the words that the user types -> the module. Groups (`study`,
-`bench`) come into being by the first word; a new one gets its help text in GROUPS.
+`bench`) come into being by the first word; a new one gets its help text in GROUPS. Other distributions add lines of
+their own (hakobi/plugins.py).
 
 Rules for a subcommand's module:
  1. Importing it is cheap: click and the standard library at the top; numpy, matplotlib, h5py and the like inside the
@@ -33,7 +34,7 @@ from typing import Any, NoReturn
 
 import click
 
-from hakobi import extras, lab
+from hakobi import extras, plugins
 from hakobi.errors import HakobiError, InputError, unknown_name
 
 #: Words of the subcommand -> module that defines `command`, or module:name.
@@ -85,8 +86,9 @@ COMMANDS: dict[str, str] = {
     "tune": "hakobi.commands.tune",
 }
 
-if lab.is_here():
-    COMMANDS["bench post"] = "hakobi_lab.bench_post"
+#: Those of them that other distributions bring.
+PLUGGED_IN = {words: place for words, place in plugins.commands().items() if words not in COMMANDS}
+COMMANDS |= PLUGGED_IN
 
 #: Commands that run under the oldest Python that a machine may have (pyproject.toml); the others need NEWER.
 FOR_ALL_PYTHONS = ("run",)
@@ -305,4 +307,4 @@ def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 
-__all__ = ["COMMANDS", "GROUPS", "InputError", "main", "make_root", "run"]
+__all__ = ["COMMANDS", "GROUPS", "PLUGGED_IN", "InputError", "main", "make_root", "run"]

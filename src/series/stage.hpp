@@ -17,7 +17,8 @@ namespace hakobi::series {
 // stage "/local/nvme":
 //
 //   /local/nvme/run.0123456789abcdef.stage/     the run's own folder there: random digits, so that runs share a stage
-//   /local/nvme/run.0123456789abcdef.stage/run_000012.nc and all other names of a series (names.hpp), its lock among them
+//   /local/nvme/run.0123456789abcdef.stage/run_000012.nc
+//                                               and all other names of a series (names.hpp), its lock among them
 //   folder/run.staged                           the marker: a text that names that folder and its node
 //
 //  1. `make` writes the marker, which says that nothing is on the stage, makes the folder, and writes the marker anew without that. From

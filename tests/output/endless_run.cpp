@@ -1,6 +1,15 @@
-// A run that puts all its steps into one file until somebody ends it: endless_run PREFIX METHOD resume|fail FORMAT. Values of step s are s everywhere.
-// tests/python/test_several_steps.py kills it.
+// A run that somebody ends, and who looks at what it left; tests/python/test_several_steps.py and test_killed.py start both:
+//
+//   endless_run PREFIX METHOD fail|resume FORMAT [STEPS_PER_FILE]   writes steps, all into one file if nothing else is said
+//   endless_run PREFIX METHOD open FORMAT [STEPS_PER_FILE]          resumes, and closes at once
+//   endless_run PREFIX - look FORMAT                                prints the numbers of the steps, or says what is wrong
+//
+// Values of step s are s everywhere. What end_step has accepted is in the file PREFIX.accepted, a line a step.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <hakobi/hakobi.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,33 +72,75 @@ class OnMesh {
 };
 
 template <class Fields>
-[[noreturn]] void run(hakobi::Output& out, double first, Fields fields) {
-    for (double step = first;; ++step) {
-        out.begin_step(step);
-        fields.put(out, step);
+[[noreturn]] void run(hakobi::Output& out, std::int64_t first, std::ofstream accepted, Fields fields) {
+    for (std::int64_t step = first;; ++step) {
+        out.begin_step(static_cast<double>(step));
+        fields.put(out, static_cast<double>(step));
         out.end_step();
+        if (accepted.is_open()) accepted << step << "\n" << std::flush;
     }
+}
+
+template <class T>
+bool is_all(hakobi::Input& in, const char* name, std::int64_t step) {
+    const std::vector<std::int64_t> shape = in.field(name, step).shape;
+    const hakobi::Block whole{shape, std::vector<std::int64_t>(shape.size(), 0), shape};
+    std::vector<T> values(static_cast<std::size_t>(whole.num_elements()));
+    in.read({.name = name, .step = step, .block = whole, .data = std::span<T>(values)});
+    return !values.empty() && std::ranges::count(values, static_cast<T>(step)) == std::ssize(values);
+}
+
+int look(const std::string& prefix, bool is_mesh) {
+    std::string found;
+    try {
+        auto in = hakobi::Input::open(prefix);
+        for (const std::int64_t step : in.steps()) {
+            const bool is_right = is_mesh
+                                      ? is_all<double>(in, "p", step) && is_all<float>(in, "T", step) &&
+                                            in.mesh(step).num_cells % 3000 == 0
+                                      : is_all<double>(in, "eta", step) && is_all<float>(in, "packed", step);
+            if (!is_right)
+                return std::printf("step %lld has wrong values\n", static_cast<long long>(step)), 1;
+            found += std::to_string(step) + " ";
+        }
+    } catch (const hakobi::Error& error) {
+        if (error.code() != hakobi::ErrorCode::not_found) return std::printf("%s\n", error.what()), 1;
+    }
+    std::printf("%s\n", found.c_str());
+    return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) return 2;
+    if (argc != 5 && argc != 6) return 2;
+    const std::string prefix = argv[1], mode = argv[3], format = argv[4], steps = argc == 6 ? argv[5] : "all";
+    if (mode == "look") return look(prefix, format == "vtkhdf");
     MPI_Init(&argc, &argv);
     const auto comm = hakobi::Comm::duplicate(MPI_COMM_WORLD);
-    const std::string_view if_exists = argv[3], format = argv[4];
     auto out = hakobi::Output::create(
-        comm, argv[1],
+        comm, prefix,
         {.method = argv[2],
-         .format = argv[4],
-         .if_exists = if_exists == "resume" ? hakobi::IfExists::resume : hakobi::IfExists::fail,
-         .steps_per_file = hakobi::all_steps});
-    double first = 0;
-    if (if_exists == "resume") {
-        auto in = hakobi::Input::open(comm, argv[1]);
-        first = in.times().back() + 1;
-        in.close();
+         .format = format,
+         .if_exists = mode == "fail" ? hakobi::IfExists::fail : hakobi::IfExists::resume,
+         .steps_per_file = steps == "all" ? hakobi::all_steps : std::stoi(steps)});
+    if (mode == "open") {
+        out.close();
+        MPI_Finalize();
+        return 0;
     }
-    if (format == "vtkhdf") run(out, first, OnMesh(comm));
-    run(out, first, OnGrid(comm));
+    std::int64_t first = 0;
+    if (mode == "resume") {
+        try {
+            auto in = hakobi::Input::open(comm, prefix);
+            first = static_cast<std::int64_t>(in.times().back()) + 1;
+            in.close();
+        } catch (const hakobi::Error& error) {
+            if (error.code() != hakobi::ErrorCode::not_found) throw;
+        }
+    }
+    std::ofstream accepted;
+    if (comm.rank() == 0) accepted.open(prefix + ".accepted", std::ios::app);
+    if (format == "vtkhdf") run(out, first, std::move(accepted), OnMesh(comm));
+    run(out, first, std::move(accepted), OnGrid(comm));
 }

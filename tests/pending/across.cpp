@@ -1,6 +1,6 @@
 // A case is a form of message, a size, and which rank is late. In each
-//   1. every rank begins its message to the right neighbour, and from the left one, as the form says; the late rank sleeps
-//      before the part that needs another rank, so that the others are in the call by then;
+//   1. every rank begins its message to the right neighbour, and from the left one, as the form says; the
+//      late rank sleeps before the part that needs another rank, so that the others are in the call by then;
 //   2. it makes the call;
 //   3. it completes what is pending, and looks at what it received.
 // All of them are legal: MPI_Recv, MPI_Send and the like end when their partner is anywhere in MPI, or in a call that

@@ -21,7 +21,7 @@ from hakobi_lab import browser as browsers
 from hakobi_lab import object_servers
 from hakobi_lab.testbed.bed import UnavailableError
 from posting import Client, served
-from pytest_rules import pytest_configure, pytest_runtest_setup  # noqa: F401, hooks
+from pytest_rules import pytest_configure, pytest_itemcollected, pytest_runtest_setup  # noqa: F401, hooks
 from running import Result, end_started
 
 FAKES = Path(__file__).parent / "fakes"

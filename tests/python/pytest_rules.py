@@ -1,7 +1,8 @@
 """Rules of a run of pytest, for conftest.py:
 
 1. With HAKOBI_SKIPS=FILE it fails where a test is skipped that the table in FILE does not have (tools/skips).
-2. A test with a longer limit than others has as much more time before its process is ended (faulthandler_timeout, for
+2. The tests of the rows of tests/long.txt are long.
+3. A test with a longer limit than others has as much more time before its process is ended (faulthandler_timeout, for
    threads that wait in C).
 """
 
@@ -11,6 +12,7 @@ import faulthandler
 import importlib.machinery
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +22,7 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 SKIPS = os.environ.get("HAKOBI_SKIPS")
 MPI = os.environ.get("HAKOBI_MPI", "openmpi")
+LONG_TESTS = pytest.StashKey[list[re.Pattern[str]]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,6 +32,21 @@ def pytest_configure(config: pytest.Config) -> None:
         except (OSError, ValueError) as error:
             raise pytest.UsageError(f"HAKOBI_SKIPS: {error}") from error
         config.pluginmanager.register(allowed)
+
+
+def long_tests(root: Path) -> list[re.Pattern[str]]:
+    """Patterns of the names, below tests/python, of pytest's tests in tests/long.txt."""
+    lines = (line.split("#")[0].split() for line in (root / "tests" / "long.txt").read_text().splitlines())
+    names = [words[2] for words in lines if words and words[0] == "python"]
+    return [re.compile(".*".join(re.escape(part) for part in name.split("*"))) for name in names]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if LONG_TESTS not in item.config.stash:
+        item.config.stash[LONG_TESTS] = long_tests(item.config.rootpath)
+    name = item.nodeid.removeprefix("tests/python/")
+    if any(pattern.fullmatch(name) for pattern in item.config.stash[LONG_TESTS]):
+        item.add_marker("long")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

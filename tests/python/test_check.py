@@ -186,6 +186,7 @@ def test_an_exception_that_is_not_needed_any_more_is_found(tmp_path: Path, monke
         ("folders", "src/utils/a.cpp", "", ""),
         ("guards", "src/io/a.hpp", "int x;\n", "#pragma once\n"),
         ("todo", "src/io/a.cpp", "// TODO: faster\n", "// TODO #12: faster\n"),
+        ("houses", "python/hakobi/a.py", "from hakobi_lab import browser\n", "from hakobi import plugins\n"),
         ("words", "src/io/a.hpp", "    /// What a call costs.\n", "    /// The cost of a call.\n"),
         ("words", "src/io/a.hpp", "//  1. Of each rank: its block.\n", "// Whatever it costs.\nint a;  // Of b.\n"),
         ("words", "include/a.h", "/* A thing.\n * Which it is. */\n", "/* A thing\n * which it is. */\n"),
@@ -236,6 +237,19 @@ def test_a_page_is_on_a_shelf(tmp_path: Path) -> None:
     assert findings(tmp_path, "shelves", {}) == ["docs/index.md:1", "docs/c.md:1"]
 
 
+def test_each_decision_has_a_status_and_each_gap_a_reason(tmp_path: Path) -> None:
+    index = "| 1 | [One](0001-one.md) | in force |\n| 4 | [Four](0004-four.md) | replaced by 1 |\n"
+    files = {
+        "docs/decisions/0001-one.md": "# 1. One\n",
+        "docs/decisions/0004-four.md": "# 4. Four\n",
+        "docs/decisions/README.md": index + "## Numbers without a page\n2 and 3 were never written.\n",
+    }
+    assert findings(tmp_path, "decisions", files) == []
+    assert findings(tmp_path, "decisions", {"docs/decisions/README.md": index}) == ["docs/decisions/README.md:1"] * 2
+    lacks = {"docs/decisions/README.md": files["docs/decisions/README.md"].replace("| in force |", "| |")}
+    assert findings(tmp_path, "decisions", lacks) == ["docs/decisions/0001-one.md:1"]
+
+
 HEADER = "enum class ErrorCode : int {\n    ok = 0,\n    no_space = 9,  ///< full\n};\n"
 
 
@@ -263,3 +277,51 @@ def test_a_missing_tree_is_one_line() -> None:
     command = [sys.executable, SCRIPT, "--root", "/nowhere"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "tools/check: /nowhere is no folder\n")
+
+
+WRAP = ROOT / "tools" / "wrap"
+
+
+def wrap(tmp_path: Path, name: str, text: str) -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    subprocess.run([sys.executable, WRAP, path], check=True)
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "heads"),
+    [
+        ("a.hpp", "    /// {}end.\n", ["    /// "] * 2),
+        ("a.hpp", "/// {}\n/// ends early.\n/// Next.\n", ["/// "] * 3),
+        ("a.cpp", "//  1. {}end\n//     of it.\n//  2. Next.\n", ["//  1. ", "//     ", "//  2. "]),
+        ("a.h", "/* {}end. */\n", ["/* ", " * "]),
+        ("a.c", "/* A.\n * {}end. */\n", ["/* ", " * ", " * "]),
+        ("a.f90", "!> {}end.\n", ["!> "] * 2),
+        ("a.py", "#: {}end.\n", ["#: "] * 2),
+    ],
+)
+def test_long_comments_are_wrapped_as_they_are_made(tmp_path: Path, name: str, text: str, heads: list[str]) -> None:
+    text = text.format("word " * 25)
+    lines = wrap(tmp_path, name, text).splitlines()
+    assert [line.startswith(head) for line, head in zip(lines, heads, strict=True)] == [True] * len(heads)
+    assert max(map(len, lines)) <= 110
+    told = "".join(line.removeprefix(head) + " " for line, head in zip(lines, heads, strict=True))
+    marks = {mark for head in heads for mark in head.split()}
+    assert told.split() == [word for word in text.split() if word not in marks]
+    assert wrap(tmp_path, name, "\n".join(lines) + "\n").splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.hpp", f"///     {'code(); ' * 20}\n"),
+        ("a.hpp", f"/// name    {'word ' * 25}\n"),
+        ("a.cpp", f"int a;  // {'word ' * 25}\n"),
+        ("a.cpp", f"// {'x' * 120}\n"),
+        ("a.py", f'TEXT = """\n# {"word " * 25}\n"""\n'),
+        ("a.hpp", "/// Short.\n/// Lines stay\n/// apart.\n"),
+    ],
+)
+def test_other_lines_stay(tmp_path: Path, name: str, text: str) -> None:
+    assert wrap(tmp_path, name, text) == text

@@ -133,6 +133,25 @@ def test_version_is_the_builds() -> None:
     assert done.stdout.startswith("hakobi 0.")
 
 
+def test_another_distribution_adds_its_commands(tmp_path: Path) -> None:
+    metadata = tmp_path / "more-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: more\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[hakobi.commands]\nbench more = more:it\nls = more:it\n")
+    (tmp_path / "more.py").write_text("import click\n\n\n@click.command()\ndef it() -> None:\n    print('more')\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    for words, text in ((("bench", "more"), "more\n"), (("ls", "--help"), "Usage: hakobi ls ")):
+        done = subprocess.run(
+            [sys.executable, "-m", "hakobi", *words],
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(text)
+
+
 def test_importing_commands_imports_nothing_heavy() -> None:
     modules = sorted({module.partition(":")[0] for module in cli.COMMANDS.values()})
     code = (

@@ -3,6 +3,7 @@ library, `hakobi ls` and the viewer read what is right in them, or say in a sent
 hangs, follows a name out of the folder or takes other values for the field's.
 
 Each kind is one damage to a series that was whole. One process looks at all of them, each in a process of its own.
+`make test` looks at SAMPLE, `make nightly` at the others.
 """
 
 from __future__ import annotations
@@ -371,15 +372,33 @@ NOT_READ = {("library", "run.series.nc"), ("listed", "run.series.nc"), ("viewer"
             ("library", "marker"), ("viewer", "marker")}  # fmt: skip
 
 
+#: Each kind of file once.
+SAMPLE = {
+    "whole zarr", "whole netcdf4", f"a name {b'../../elsewhere/eta'.hex()}", f"time: {1 << 32} steps",
+    "run.zarr zarr.json: torn", "run.zarr time c.0: torn", "run.zarr lat c.0: torn",
+    "run.zarr packed zarr.json: another type", "run.zarr eta c.1.0.0: an index that leads out",
+    "run.zarr packed c.1.0.0: a pipe", "an array's folder a link", "run_000001.nc: torn", "run.series.nc: 8 bytes",
+    "pieces of nobody", "a file that was stored and is torn", "marker: a torn step on the stage",
+}  # fmt: skip
+assert set(KINDS) >= SAMPLE
+
+
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[tuple[str, str]]]]:
+def said(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, list[tuple[str, str]]]]:
+    """Of the kinds that this run asks for."""
+    asked = [
+        item for item in request.session.items if isinstance(item, pytest.Function) and "said" in item.fixturenames
+    ]
+    names = sorted(item.callspec.params["name"] for item in asked)
     whole = tmp_path_factory.mktemp("whole")
     for series in ("zarr", "netcdf4"):
         (whole / series).mkdir()
     wrote = run_python(WRITER, whole, "")
     assert wrote.returncode == 0, wrote.stderr
     folders = tmp_path_factory.mktemp("damaged") / "all"
-    for number, name in enumerate(sorted(KINDS)):
+    for number, name in enumerate(names):
         series, damage = KINDS[name]
         folder = folders / f"{number:03}"
         shutil.copytree(whole / series, folder, copy_function=os.link)
@@ -390,11 +409,12 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[t
         env=launch.environment(programs.flavour(), {}),
     )  # fmt: skip
     assert looked.returncode == 0, looked.stderr
-    names = sorted(KINDS)
     return {names[int(number)]: found for number, found in map(json.loads, looked.stdout.splitlines())}
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize(
+    "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(KINDS)]
+)
 def test_every_reader_reads_what_is_right_or_says_what_is_wrong(
     said: dict[str, dict[str, list[tuple[str, str]]]], name: str
 ) -> None:

@@ -27,7 +27,8 @@ def setup(
     (tmp_path / "tools" / "setup").write_text(script)
     (tmp_path / "tools" / "setup").chmod(0o755)
     (tmp_path / "tools" / "packages").write_text(packages)
-    for name in ("pyproject.toml", "requirements.lock"):
+    (tmp_path / "lab").mkdir()
+    for name in ("pyproject.toml", "lab/pyproject.toml", "requirements.lock"):
         (tmp_path / name).write_text("")
     folder = tmp_path / "bin"
     folder.mkdir()

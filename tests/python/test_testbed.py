@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from building import BUILD, needs_build
-from hakobi import lab, launch, layout, programs
+from hakobi import launch, layout, plugins, programs, testbeds
 from hakobi.errors import HakobiError, InputError
 from hakobi.programs import Program
 from hakobi.studies.output_methods import plan
@@ -50,7 +50,7 @@ def test_a_testbed_stands_where_a_folder_could() -> None:
     assert {name: (bed.server, bed.rate) for name, bed in found.items()} == {"a": ("nfs", ""), "b": ("nfs", "1gbit")}
     with pytest.raises(InputError, match="is a testbed"):
         plan.parse_models(("a=servers=1,bandwidth=118",), storages)
-    assert not lab.is_testbed("out/testbed")
+    assert not testbeds.is_testbed("out/testbed")
     with pytest.raises(InputError, match="give stop@5"):
         parse_fault("stop@5")
 
@@ -83,12 +83,18 @@ def test_the_tool_of_the_repository_starts_one() -> None:
 def test_without_the_repository_there_is_no_testbed(
     hakobi: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lab, "is_here", lambda: False)
+    monkeypatch.setattr(plugins, "of_group", lambda _group: [])
     for words in (("study", "output-methods", "--storage", "a=testbed:nfs"),
                   ("doctor", "--quick", "--storage", "testbed:nfs", "--writers", 2)):  # fmt: skip
         refused = hakobi(*words)
         assert refused.status == 2
         assert "part of Hakobi's source repository: run .venv/bin/hakobi there" in refused.line()
+
+
+def test_the_testbeds_that_are_plugged_in_are_these() -> None:
+    typed: testbeds.Testbeds = testbed
+    assert testbeds.plugged_in() is typed
+    assert testbeds.are_here()
 
 
 @needs_build

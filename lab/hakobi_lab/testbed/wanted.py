@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hakobi.errors import InputError, unknown_name
-from hakobi.lab import TESTBED
+from hakobi.testbeds import TESTBED
 from hakobi_lab.testbed.servers import SERVERS
 
 MOST_NODES = 8

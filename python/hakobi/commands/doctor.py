@@ -60,17 +60,17 @@ def command(
     from dataclasses import asdict
     from functools import partial
 
-    from hakobi import conditions, files, lab, layout, programs, progress, records
+    from hakobi import conditions, files, layout, programs, progress, records, testbeds
     from hakobi.errors import StorageError
     from hakobi.measuring import devices, machine
 
     if writers and not folders:
         raise click.UsageError("--writers looks at a folder: name one by --storage")
-    beds = [folder for folder in folders if lab.is_testbed(folder)]
+    beds = [folder for folder in folders if testbeds.is_testbed(folder)]
     if beds and (launcher or not writers):
         raise click.UsageError(f"{beds[0]} is looked at by --writers, and starts them itself")
     for bed in beds:
-        lab.testbed().parse(str(bed))
+        testbeds.parse(str(bed))
     missing = [folder for folder in folders if folder not in beds and not folder.is_dir()]
     if json_file:
         files.prepare_file(json_file)
@@ -137,17 +137,16 @@ def _lost_bytes(folder: Path, writers: int, pieces: int, launcher: str, json_fil
     """Bytes that a file of the folder lost; says so, and the record. Raises StorageError."""
     import json
 
-    from hakobi import conditions, lab, progress, records
+    from hakobi import conditions, progress, records, testbeds
     from hakobi.errors import StorageError, storage_error
     from hakobi.measuring import lost_bytes
 
     kept: lost_bytes.Kept
     try:
-        if lab.is_testbed(folder):
-            testbed = lab.testbed()
-            with testbed.Testbed(testbed.parse(str(folder))) as bed:
+        if testbeds.is_testbed(folder):
+            with testbeds.bring_up(testbeds.parse(str(folder))) as bed:
                 with progress.phase(f"writing with {writers} processes into one file of {folder}", 30):
-                    kept = testbed.lost_bytes.look(bed, writers, pieces)
+                    kept = testbeds.plugged_in().lost_bytes.look(bed, writers, pieces)
                 described = bed.file_system()
         else:
             with progress.phase(f"writing with {writers} processes into one file of {folder}", 3):

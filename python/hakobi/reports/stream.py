@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hakobi import conditions, files, lab, programs, statistics
+from hakobi import conditions, files, programs, statistics, testbeds
 from hakobi.errors import HakobiError
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.reports.page import INTERRUPTED, Content, Drawing, Finding, Item
@@ -23,9 +22,6 @@ from hakobi.studies.output_methods.summary import Row, StudySummary
 from hakobi.studies.scale import beyond
 from hakobi.table import Table
 from hakobi.words import count_text, percent_text, seconds_text
-
-if TYPE_CHECKING:
-    from hakobi_lab.testbed import Wanted
 
 #: One file server behind a Gigabit Ethernet, and four of 500 MB/s each.
 SLOW = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
@@ -348,17 +344,15 @@ def _num_steps(arguments: tuple[str, ...]) -> int:
 def _add_servers(content: Content, order: Order) -> None:
     """Real file servers, in the testbed of the source repository."""
     item = content.item("Table of times")
-    if order.smallest or content.is_interrupted or not lab.is_here():
+    if order.smallest or content.is_interrupted or not testbeds.are_here():
         item.stand_in = "Networks are models here; hakobi from the source repository adds real file servers (testbed)."
         return
-    beds: dict[str, Wanted] = {
-        name: lab.testbed().parse(f"{lab.TESTBED}nfs,{rate}") for name, rate in (("NFS, 1 Gbit/s", "1gbit"),)
-    }
+    beds = {"NFS, 1 Gbit/s": testbeds.parse(f"{testbeds.TESTBED}nfs,1gbit")}
     plan = Plan(
         app="tsunami",
         methods=_THEIRS + METHODS[-1:],
         ranks=(2,),
-        storages={name: Path(f"{lab.TESTBED}{name}") for name in beds},
+        storages={name: Path(f"{testbeds.TESTBED}{name}") for name in beds},
         testbeds=beds,
         repetitions=3,
         arguments=_TSUNAMI,

@@ -10,7 +10,8 @@ namespace hakobi::format::grib {
 ///
 ///   origin       the centre ("kwbc"), process: its generating process ("96")
 ///   grid         its kind and size ("lambert-1073x689"): one product may come on several
-///   date, time, number: as ecCodes has them for MARS; step: the same, of an interval its begin and end ("66-72")
+///   date, time, number: as ecCodes has them for MARS
+///   step         the same; of an interval its begin and end ("66-72")
 ///   type         where edition 2 says it ("fc", "an", "pf")
 ///   levtype      pl, ml, pt, pv, sfc; another surface by ecCodes' name ("heightAboveGround"), an unknown one "type213"
 ///   levelist     pl: hPa; pv: 1e-9 K m2 kg-1 s-1; others in the message's unit; a layer "0-0.1". Left out where there is none

@@ -12,17 +12,13 @@ import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hakobi import lab
+from hakobi import testbeds
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring import storage_model
 from hakobi.measuring.session import Job
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.words import count_text
-
-if TYPE_CHECKING:
-    from hakobi_lab.testbed import Wanted
 
 BASELINE = "none"
 #: The library's methods in the order of its documentation (hakobi::output_methods()), without the baseline.
@@ -65,7 +61,7 @@ class Plan:
     keep: bool = False
     program: Path | None = None  #: the application's file; None: hakobi-APP
     models: dict[str, StorageModel] = field(default_factory=dict)  #: storage -> what is laid over its files
-    testbeds: dict[str, Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
+    testbeds: dict[str, testbeds.Wanted] = field(default_factory=dict)  #: storage -> what is brought up for it
     budget_s: float = math.inf  #: after which no run is started
 
     def runs(self) -> list[Job[Case]]:
@@ -117,7 +113,7 @@ def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
         result[name] = Path(folder)
     seen: dict[Path, str] = {}
     for name, path in result.items():
-        if lab.is_testbed(path):
+        if testbeds.is_testbed(path):
             continue
         other = seen.setdefault(path.resolve(), name)
         if other != name:
@@ -125,13 +121,13 @@ def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
     return result
 
 
-def parse_testbeds(storages: dict[str, Path]) -> dict[str, Wanted]:
-    """Those of the storages that are testbeds (hakobi_lab.testbed). Raises InputError.
+def parse_testbeds(storages: dict[str, Path]) -> dict[str, testbeds.Wanted]:
+    """Those of the storages that are testbeds. Raises InputError.
 
     >>> parse_testbeds({"here": Path("a"), "nfs": Path("testbed:nfs,1gbit")})["nfs"].rate
     '1gbit'
     """
-    return {name: lab.testbed().parse(str(path)) for name, path in storages.items() if lab.is_testbed(path)}
+    return {name: testbeds.parse(str(path)) for name, path in storages.items() if testbeds.is_testbed(path)}
 
 
 def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str, StorageModel]:
@@ -151,7 +147,7 @@ def parse_models(words: tuple[str, ...], storages: dict[str, Path]) -> dict[str,
             raise unknown_name("storage in --storage-model", name, tuple(storages))
         if name in result:
             raise InputError(f"--storage-model: storage '{name}' is given twice")
-        if lab.is_testbed(storages[name]):
+        if testbeds.is_testbed(storages[name]):
             raise InputError(f"--storage-model: storage '{name}' is a testbed, whose server is no model")
         result[name] = storage_model.parse(text)
     return result

@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hakobi import drop_in, files, launch, reasons, records
 from hakobi.conditions import Conditions
@@ -30,10 +29,8 @@ from hakobi.measuring.session import WARM_UP, End, Job, Session
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.studies.output_methods.plan import BASELINE, DROP_IN, HIDDEN, OWN, Case, Plan
+from hakobi.testbeds import Testbed
 from hakobi.words import bytes_text, count_text
-
-if TYPE_CHECKING:
-    from hakobi_lab.testbed import Testbed
 
 #: The reason of a gap where a program of the user's own ends well and says nothing.
 NO_RECORD = (

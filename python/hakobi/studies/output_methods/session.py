@@ -6,9 +6,8 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hakobi import conditions, files, lab, programs, table
+from hakobi import conditions, files, programs, table, testbeds
 from hakobi.errors import InputError, unknown_name
 from hakobi.measuring.job_log import key_of
 from hakobi.programs import Program
@@ -17,9 +16,6 @@ from hakobi.studies.output_methods.plan import Plan
 from hakobi.studies.output_methods.result import Study
 from hakobi.studies.output_methods.runner import Runner
 from hakobi.studies.output_methods.summary import summarise
-
-if TYPE_CHECKING:
-    from hakobi_lab.testbed import Testbed
 
 
 def find_app(name: str) -> Program:
@@ -42,7 +38,7 @@ def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = No
     wrong before the first run; what goes wrong later is in the result."""
     program = Program(plan.program, programs.flavour_of(plan.program)) if plan.program else find_app(plan.app)
     with ExitStack() as ended:
-        beds = {name: ended.enter_context(lab.testbed().Testbed(wanted)) for name, wanted in plan.testbeds.items()}
+        beds = {name: ended.enter_context(testbeds.bring_up(wanted)) for name, wanted in plan.testbeds.items()}
         storages = {**plan.storages, **{name: bed.folder for name, bed in beds.items()}}
         same = [part or "output-methods", part or str(plan.storages)]
         return _execute(replace(plan, storages=storages), program, beds, json, observer, same)
@@ -51,7 +47,7 @@ def execute(plan: Plan, json: Path | None, observer: runner.Observer | None = No
 def _execute(
     plan: Plan,
     program: Program,
-    beds: dict[str, Testbed],
+    beds: dict[str, testbeds.Testbed],
     json: Path | None,
     observer: runner.Observer | None,
     same: list[str],

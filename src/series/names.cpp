@@ -137,7 +137,7 @@ Name parse_single(std::string_view rest) {
     for (const format::Format* format : format::formats()) {
         if (!format->has_store() || rest != format->extension()) continue;
         name.kind = Kind::store;
-        name.extension = rest;
+        name.extension = format->extension();
     }
     if (const std::optional<std::uint64_t> token = take_token(rest); token && rest == stage_suffix) {
         name.kind = Kind::stage;

@@ -107,7 +107,7 @@ TEST_P(PlaceTest, TakesAWholeFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlaceTest, ::testing::Values("folder", "bucket"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 TEST(PlaceOfAPath, SaysWhatItIs) {
     EXPECT_TRUE(limits_of("a/run").has_system_names);

@@ -115,7 +115,7 @@ class JoinedFile final : public File {
             status.keep_first(file.ok() ? file.value()->sync() : file.status());
         }
         status.keep_first(rest_->sync());
-        // What leads to them is written when the folder is made.
+        // The list of members is written when the folder is made.
         Result<FilePtr> list = open_file(members_path(folder_), {.read = true, .write = true});
         status.keep_first(list.ok() ? list.value()->sync() : list.status());
         const Location location = locate(folder_);

@@ -13,7 +13,7 @@
 //     - *an opener killed* at any of its own operations, on any of the above.
 //  3. In each state come, one at a time: Input::open, resume, resume and a further step, gather, replace; all of one rank, whatever the
 //     protocol had. Then each of them again.
-//  4. What must hold:
+//  4. The oracle:
 //     (a) a step that a reader has seen stays, with its bytes; and one that Input::open would have completed, had it come before, is
 //         completed;
 //     (b) a step whose end_step has returned is there; of hidden steps, until close has returned, it is there or somebody named it;
@@ -87,7 +87,7 @@ class CrashStates : public RanksTest {
     /// Runs it once, on all ranks, and tries all that a crash may leave of it. Collective.
     void try_all(const Protocol& protocol, const Explorer::Limits& limits) {
         const double begin_s = now_s();
-        // Of the length of the explorers' roots: texts name it.
+        // As long as the explorers' roots: texts name it.
         const std::string root = folder + "/run", log_file = folder + "/log";
         if (is_rank_0()) {
             fs::create_directories(root + "/place");
@@ -137,7 +137,7 @@ class CrashStates : public RanksTest {
     }
 };
 
-/// Of each step of a protocol one, at least.
+/// At least one protocol with each step of theirs.
 constexpr const char* sample[] = {"netcdf4",        "netcdf4 synced",           "netcdf4 hidden",
                                   "netcdf4 staged", "netcdf4 pieces",           "zarr",
                                   "zarr hidden",    "zarr staged synced",       "netcdf4 two a file hidden",

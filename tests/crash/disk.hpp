@@ -73,7 +73,7 @@ class Disk {
     /// The same the other way round: what is below `path`.
     static Disk of_folder(const std::string& path, const std::string& to);
 
-    /// Of all names and bytes. Equal ones are the same for whoever opens them.
+    /// Sums up all names and bytes: equal digests, equal disks for whoever opens them.
     [[nodiscard]] std::uint64_t digest() const;
     /// "/place/run.lock 71 bytes (digest)" of each.
     [[nodiscard]] std::vector<std::string> listing() const;

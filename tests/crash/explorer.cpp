@@ -187,7 +187,7 @@ void Explorer::try_state(const State& state, int depth) {
     for (const Opener& opener : all_openers()) {
         if (is_skipped(state, opener, depth)) continue;
         State promised = state;
-        // What is shown now has been seen, by whoever looks now.
+        // Steps shown now have been seen, by whoever looks now.
         promised.seen.insert(found.steps.begin(), found.steps.end());
         try_opener(promised, opener, depth);
     }
@@ -338,7 +338,7 @@ std::vector<State> Explorer::try_prefixes(const Disk& start, const std::vector<O
 }
 
 void Explorer::try_orders(const Disk& start, const std::vector<Operation>& operations) {
-    // Of each rank what it did between two agreements.
+    // Each rank's operations between two agreements.
     std::map<std::size_t, std::vector<std::vector<const Operation*>>> epochs;
     std::vector<std::size_t> epoch_of(static_cast<std::size_t>(num_ranks_), 0);
     for (const Operation& operation : operations) {

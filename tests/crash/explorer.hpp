@@ -13,7 +13,7 @@
 
 namespace hakobi::test {
 
-/// What a crash has left, and what was promised before it.
+/// The disk that a crash has left, and the promises made before it.
 struct State {
     Disk disk;
     std::set<std::int64_t> seen;      ///< steps that a reader has seen whole
@@ -55,7 +55,7 @@ class Explorer {
     [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
   private:
-    /// Of the operations in the order in which they happened, each prefix; returns what was promised at each.
+    /// Tries each prefix of the operations, in the order in which they happened; returns the promises at each.
     std::vector<State> try_prefixes(const Disk& start, const std::vector<Operation>& operations);
     /// Other orders of the ranks between two agreements.
     void try_orders(const Disk& start, const std::vector<Operation>& operations);
@@ -68,7 +68,7 @@ class Explorer {
     /// Makes it the folder's content.
     Disk make(const Disk& disk);
     const Look& look(const Disk& disk, std::int64_t first_alone);
-    /// What Input::open makes of it.
+    /// The steps that Input::open completes there.
     const std::set<std::int64_t>& completed(const Disk& disk, std::int64_t first_alone);
     std::vector<Operation> record(const Opener& opener, Error& error, Opened& opened);
     [[nodiscard]] bool is_mine(const State& state) const;

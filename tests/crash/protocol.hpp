@@ -30,12 +30,12 @@ struct Protocol {
 };
 [[nodiscard]] std::string prefix_in(const std::string& root);
 
-/// What a reader finds.
+/// The steps that a reader finds.
 struct Look {
     std::set<std::int64_t> steps;  ///< whose values are right
     std::string wrong;
 };
-/// What is there now; nothing is changed. `num_ranks`: of the ranks that wrote the steps before `first_alone`, one those from there on.
+/// Looks at the steps that are there now; changes nothing. `num_ranks`: of the ranks that wrote the steps before `first_alone`, one those from there on.
 [[nodiscard]] Look look_at(const Protocol& protocol, const std::string& root, int num_ranks,
                            std::int64_t first_alone);
 

@@ -8,7 +8,7 @@
 
 namespace hakobi::test {
 
-/// What a process asks of the file system, and what is noted between.
+/// A process's calls of the file system, and notes between them.
 enum class Kind : std::uint8_t {
     create,         ///< an empty file at `path`
     write,          ///< `bytes` at `offset` of the file `inode`

@@ -5,7 +5,7 @@
 //  2. States are the prefixes of the recording, those without changes that are not on stable storage (a flush puts its fields there), and
 //     those of the next visitor's own operations.
 //  3. In each state come `recover`, `consolidate`, a removal of what wipes have emptied, and the action again.
-//  4. What must hold: a field whose flush has returned is in one of the stores, in that version or a later one, unless a wipe was asked to
+//  4. The oracle: a field whose flush has returned is in one of the stores, in that version or a later one, unless a wipe was asked to
 //     remove it; so does one that a reader has seen; no store shows an older version than before; `check` finds no damage; a second
 //     `recover` changes nothing more.
 #include <fcntl.h>
@@ -104,7 +104,7 @@ const Action actions[] = {
      [](const Stores& stores) { move_store(Folder::open(stores.source(), ""), stores.target()); }},
 };
 
-/// What both stores show: of each field its latest version, and what is wrong.
+/// Each field's latest version in both stores, and what is wrong.
 struct Shown {
     Versions latest, in[2];
     std::string wrong;
@@ -188,7 +188,7 @@ class StoreCrash : public ::testing::Test {
     void clear() const {
         for (const auto& entry : fs::directory_iterator(root_)) fs::remove_all(entry.path());
     }
-    /// What is promised of a look: flushed fields in that version, and what was shown before.
+    /// A look must show flushed fields in their version, and all that was shown before.
     void hold_promise(const Left& left, const Shown& shown, const Versions& promised,
                       const std::string& who) const {
         if (!shown.wrong.empty()) hold(left, who + shown.wrong);
@@ -344,7 +344,7 @@ TEST_F(StoreCrash, DISABLED_KeepsWhatWasFlushedInMoreStates) {
     for (const Action& action : actions) try_action(action);
 }
 
-/// What a writer does beside maintenance, in a process of its own: locks of one process do not keep it out.
+/// A writer beside maintenance, in a process of its own: locks of one process do not keep it out.
 class OtherWriter {
   public:
     enum class End { none, closed, killed };
@@ -413,7 +413,7 @@ TEST_F(StoreCrash, KeepsWhatIsFlushedBesideMaintenance) {
                 clear();
                 const Stores stores(root_);
                 std::string error;
-                // What it flushes in the end: of a moved or wiped field also behind the look.
+                // Its flushed fields in the end, moved or wiped ones also behind the look.
                 Versions promised = {{0, 1}, {1, 0}, {3, 0}};
                 {
                     OtherWriter writer(stores, end);

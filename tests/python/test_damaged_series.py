@@ -387,7 +387,7 @@ assert set(KINDS) >= SAMPLE
 def said(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, dict[str, list[tuple[str, str]]]]:
-    """Of the kinds that this run asks for."""
+    """The kinds that this run asks for."""
     asked = [
         item for item in request.session.items if isinstance(item, pytest.Function) and "said" in item.fixturenames
     ]

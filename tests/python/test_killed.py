@@ -84,7 +84,7 @@ def drawn(number: int) -> Cell:
             is_one_rank=draw.random() < 0.3,
             opener=draw.choice(["look", "open", "gather"]),
         )
-        # Of meshes and compressed fields Input reads no pieces: they are gathered before.
+        # Input reads no pieces of meshes and compressed fields: they are gathered before.
         if is_taken(cell) and (cell.method, cell.opener) != ("per-process", "look"):
             return cell
 

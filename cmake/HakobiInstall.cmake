@@ -1,6 +1,6 @@
-# Files of `cmake --install`: the library, its headers, the CMake package and the pkg-config files; other parts
-# install their own programs. Nothing holds a path of the build tree, and what is installed may be moved:
-# packaging/consumer_test.sh holds that.
+# Files of `cmake --install`: the library, its headers, the CMake package and the pkg-config files; other
+# parts install their own programs. Nothing holds a path of the build tree, and what is installed may be
+# moved: packaging/consumer_test.sh holds that.
 include(CMakePackageConfigHelpers)
 set(_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hakobi)
 
@@ -40,7 +40,8 @@ endforeach()
 if(PROJECT_IS_TOP_LEVEL)
     install(PROGRAMS packaging/hakobi.in DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME hakobi)
     install(DIRECTORY python/hakobi DESTINATION lib/python PATTERN __pycache__ EXCLUDE)
-    # The files that pip would write beside the package: its version, and where xarray and scripts find what it offers.
+    # The files that pip would write beside the package: its version, and where xarray and scripts find what
+    # it offers.
     set(_metadata lib/python/hakobi-${PROJECT_VERSION}.dist-info)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/METADATA @ONLY
          CONTENT "Metadata-Version: 2.1\nName: hakobi\nVersion: @PROJECT_VERSION@\n")

@@ -1,6 +1,7 @@
 # Chooses the MPI library to build with. HAKOBI_MPI is openmpi or mpich where a system has both side by side
-# (Debian's mpicc.openmpi and mpicc.mpich); mpi_abi takes the ABI of the MPI 5 standard (mpicc_abi); empty takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or
-# PATH. The launcher is the one that lies beside the compiler, unless MPIEXEC_EXECUTABLE names another.
+# (Debian's mpicc.openmpi and mpicc.mpich); mpi_abi takes the ABI of the MPI 5 standard (mpicc_abi); empty
+# takes what find_package(MPI) finds, by MPI_C_COMPILER, MPI_HOME, CC or PATH. The launcher is the one that
+# lies beside the compiler, unless MPIEXEC_EXECUTABLE names another.
 set(HAKOBI_MPI "$ENV{HAKOBI_MPI}" CACHE STRING "openmpi, mpich, mpi_abi, or empty for the default MPI library")
 if(HAKOBI_MPI STREQUAL mpi_abi)
     find_program(MPI_C_COMPILER NAMES mpicc_abi)
@@ -17,8 +18,8 @@ elseif(HAKOBI_MPI)
     find_program(MPI_Fortran_COMPILER NAMES mpifort.${HAKOBI_MPI} mpif90.${HAKOBI_MPI})
     find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.${HAKOBI_MPI} REQUIRED)
 endif()
-# FindMPI leaves these out: a library that is named by its C++ compiler, and the launcher and Fortran compiler that belong to
-# a C compiler (it would take the first in PATH, which may be another library's).
+# FindMPI leaves these out: a library that is named by its C++ compiler, and the launcher and Fortran compiler
+# that belong to a C compiler (it would take the first in PATH, which may be another library's).
 if(MPI_CXX_COMPILER AND NOT MPI_C_COMPILER)
     get_filename_component(_folder ${MPI_CXX_COMPILER} DIRECTORY)
     get_filename_component(_name ${MPI_CXX_COMPILER} NAME)
@@ -32,7 +33,8 @@ get_filename_component(_name ${CMAKE_C_COMPILER} NAME)
 if(NOT MPI_C_COMPILER AND _name MATCHES "^mpi" AND NOT MPI_HOME)
     set(MPI_C_COMPILER ${CMAKE_C_COMPILER} CACHE FILEPATH "MPI's C compiler")
 endif()
-# Finds a program beside MPI_C_COMPILER, with the rest of its name where that has one: mpiexec.mpich beside mpicc.mpich.
+# Finds a program beside MPI_C_COMPILER, with the rest of its name where that has one: mpiexec.mpich beside
+# mpicc.mpich.
 function(hakobi_find_beside_mpicc result)
     find_program(_mpicc NAMES ${MPI_C_COMPILER} NO_CACHE)
     get_filename_component(_folder "${_mpicc}" DIRECTORY)
@@ -81,9 +83,10 @@ else()
 endif()
 message(STATUS "MPI: ${HAKOBI_MPI_FLAVOUR} (${MPI_C_COMPILER}, ${MPIEXEC_EXECUTABLE})")
 
-# HAKOBI_MPI_SONAME: the shared library that a program's MPI calls come from, by the name that the program asks the loader
-# for; empty when it is linked statically. A linked program says so, however MPI is found: the library's file may be a
-# script of the linker's, several libraries may be named, or none, where the compiler adds MPI by itself.
+# HAKOBI_MPI_SONAME: the shared library that a program's MPI calls come from, by the name that the program
+# asks the loader for; empty when it is linked statically. A linked program says so, however MPI is found: the
+# library's file may be a script of the linker's, several libraries may be named, or none, where the compiler
+# adds MPI by itself.
 file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.c
      "#include <mpi.h>\nint main(void) { MPI_File f; return MPI_File_open(MPI_COMM_SELF, \"f\", 0, MPI_INFO_NULL, &f); }\n")
 try_compile(_hakobi_mpi_links ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi SOURCES ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.c
@@ -98,8 +101,9 @@ if(_dynamic MATCHES "NEEDED[^\n]*\\[(libmpi[^]\n]*)\\]")
     set(HAKOBI_MPI_SONAME ${CMAKE_MATCH_1})
 endif()
 
-# HAKOBI_MPI_ABI: what programs built with this library have in common with those of others. The drop-in is built for it and named
-# after it: mpich, mpi_abi, or else the soname (src/mpiio/front_library.c tells them apart in a process).
+# HAKOBI_MPI_ABI: what programs built with this library have in common with those of others. The drop-in is
+# built for it and named after it: mpich, mpi_abi, or else the soname (src/mpiio/front_library.c tells them
+# apart in a process).
 set(HAKOBI_MPI_ABI "${HAKOBI_MPI_SONAME}")
 if(HAKOBI_HAVE_MPI_ABI)
     set(HAKOBI_MPI_ABI mpi_abi)
@@ -119,8 +123,8 @@ function(hakobi_mpi_file result object)
 endfunction()
 hakobi_mpi_file(HAKOBI_MPI_FILE ${CMAKE_BINARY_DIR}/CMakeFiles/hakobi_mpi.out)
 
-# Whether a library that pkg-config knows is linked with this MPI library: Debian has each in one or two builds, and the name
-# alone does not tell Debian's Open MPI from a user's own.
+# Whether a library that pkg-config knows is linked with this MPI library: Debian has each in one or two
+# builds, and the name alone does not tell Debian's Open MPI from a user's own.
 function(hakobi_fits_mpi result library)
     hakobi_mpi_file(_file ${library})
     set(${result} FALSE PARENT_SCOPE)
@@ -129,8 +133,9 @@ function(hakobi_fits_mpi result library)
     endif()
 endfunction()
 
-# HAKOBI_MPI_CFLAGS and HAKOBI_MPI_LIBS: what a plain compiler has to be told, run paths included (else the loader takes the
-# library that the system has under the same name). Where CC is MPI's compiler FindMPI knows no flags; that one shows them.
+# HAKOBI_MPI_CFLAGS and HAKOBI_MPI_LIBS: what a plain compiler has to be told, run paths included (else the
+# loader takes the library that the system has under the same name). Where CC is MPI's compiler FindMPI knows
+# no flags; that one shows them.
 set(HAKOBI_MPI_CFLAGS "")
 foreach(folder IN LISTS MPI_C_INCLUDE_DIRS)
     string(APPEND HAKOBI_MPI_CFLAGS " -I${folder}")

@@ -1,38 +1,42 @@
 # Warnings and sanitizers for every target of the project, and the one registration of tests.
 add_library(hakobi_warnings INTERFACE)
 target_compile_options(hakobi_warnings INTERFACE
-    # In a unity build a name of one file would shadow that of another, and a class of any file but the first be of an included one.
+    # In a unity build a name of one file would shadow that of another, and a class of any file but the first
+    # be of an included one.
     $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
     $<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow$<$<AND:$<BOOL:${HAKOBI_UNITY}>,$<CXX_COMPILER_ID:GNU>>:=local>>
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
     $<$<AND:$<BOOL:${HAKOBI_UNITY}>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>
     $<$<AND:$<BOOL:${HAKOBI_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
-# For programs without our warnings (other people's, or Fortran) the sanitizers alone; tests/sanitizers/options.c says how
-# they are set up.
+# For programs without our warnings (other people's, or Fortran) the sanitizers alone;
+# tests/sanitizers/options.c says how they are set up.
 add_library(hakobi_sanitizers INTERFACE)
 if(HAKOBI_SANITIZE)
     target_compile_options(hakobi_sanitizers INTERFACE -fsanitize=${HAKOBI_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(hakobi_sanitizers INTERFACE -fsanitize=${HAKOBI_SANITIZE})
     if(HAKOBI_SANITIZE MATCHES "thread")
-        # GCC 12's thread sanitizer takes a block of dynamic thread-local storage that begins 16 bytes above a page for one
-        # of an old C library, reads its size from the bytes before it, and ends the process over that size: have none.
+        # GCC 12's thread sanitizer takes a block of dynamic thread-local storage that begins 16 bytes above a
+        # page for one of an old C library, reads its size from the bytes before it, and ends the process over
+        # that size: have none.
         target_compile_options(hakobi_sanitizers INTERFACE -ftls-model=initial-exec)
     endif()
     target_sources(hakobi_sanitizers INTERFACE
         $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/tests/sanitizers/options.c>)
 endif()
 if(HAKOBI_FUZZ)
-    # Counters for the fuzzer and for llvm-cov; what a fuzzed reader goes through is instrumented, whatever library it is in.
+    # Counters for the fuzzer and for llvm-cov; what a fuzzed reader goes through is instrumented, whatever
+    # library it is in.
     add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link$<SEMICOLON>-fprofile-instr-generate$<SEMICOLON>-fcoverage-mapping>)
     add_link_options(-fprofile-instr-generate)
 endif()
 add_library(hakobi_flags INTERFACE)
 target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
-# Files are named from here on: objects say nothing of the folder that they were made in, and ccache finds those of another clone.
+# Files are named from here on: objects say nothing of the folder that they were made in, and ccache finds
+# those of another clone.
 target_compile_options(hakobi_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 
-# The library that tests test is built as users build it. Their own code need not be fast, but soon compiled; what runs on several
-# ranks compares every byte of many files, and is optimised a little.
+# The library that tests test is built as users build it. Their own code need not be fast, but soon compiled;
+# what runs on several ranks compares every byte of many files, and is optimised a little.
 set(HAKOBI_PLAIN_TEST_OPTIONS "")
 set(HAKOBI_MPI_TEST_OPTIONS "")
 if(NOT HAKOBI_SANITIZE)
@@ -40,14 +44,16 @@ if(NOT HAKOBI_SANITIZE)
     set(HAKOBI_MPI_TEST_OPTIONS -O1 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
-# hakobi_command_lines(options.cpp …): sources that read a command line by CLI11, which need not be fast, but soon compiled.
+# hakobi_command_lines(options.cpp …): sources that read a command line by CLI11, which need not be fast, but
+# soon compiled.
 function(hakobi_command_lines)
     if(NOT HAKOBI_SANITIZE)
         set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
     endif()
 endfunction()
 
-# hakobi_exports(target map): the library exports what the linker's version script `map` says, and nothing else.
+# hakobi_exports(target map): the library exports what the linker's version script `map` says, and nothing
+# else.
 function(hakobi_exports target map)
     target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map})
     set_target_properties(${target} PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})
@@ -55,7 +61,8 @@ endfunction()
 
 if(HAKOBI_TESTS)
     find_package(GTest REQUIRED)
-    # main of the tests that run under MPI's launcher, and of the others: compiled once, and so are the headers that all tests have.
+    # main of the tests that run under MPI's launcher, and of the others: compiled once, and so are the
+    # headers that all tests have.
     foreach(kind IN ITEMS plain mpi)
         string(TOUPPER ${kind} KIND)
         add_library(hakobi_${kind}_main OBJECT ${PROJECT_SOURCE_DIR}/tests/${kind}_main.cpp)
@@ -81,8 +88,8 @@ function(hakobi_mpiexec out ranks)
     set(${out} ${line} PARENT_SCOPE)
 endfunction()
 
-# The cores that CTest keeps for several ranks. Open MPI's give way to others while they wait, and to start them is mostly
-# waiting; MPICH's spin.
+# The cores that CTest keeps for several ranks. Open MPI's give way to others while they wait, and to start
+# them is mostly waiting; MPICH's spin.
 set(HAKOBI_RANKS_CORES 2)
 if(HAKOBI_MPI_FLAVOUR STREQUAL openmpi)
     set(HAKOBI_RANKS_CORES 1)
@@ -107,7 +114,8 @@ function(hakobi_object_name out source)
     set(${out} ${source} PARENT_SCOPE)
 endfunction()
 
-# hakobi_compiled_once(a_test.cpp …): sources of several tests with RANKS, which those that are registered later share.
+# hakobi_compiled_once(a_test.cpp …): sources of several tests with RANKS, which those that are registered
+# later share.
 function(hakobi_compiled_once)
     if(HAKOBI_TESTS)
         foreach(source IN LISTS ARGN)
@@ -121,13 +129,14 @@ function(hakobi_compiled_once)
     endif()
 endfunction()
 
-# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY] [FAKE_DEVICE] [ALONE])
-# One CTest entry for each rank count; without RANKS it runs without MPI's launcher. Tests of a folder share a program, <folder>_mpi_tests with
-# RANKS (tests/mpi_main.cpp) and <folder>_tests without (tests/plain_main.cpp), of which an entry runs what its files
-# have. A test has a program of its own, of its name, where it is ALONE, has sources other than tests, or sets up a fake device.
-# HEAVY: with MPICH at most 2 ranks (it spins while it waits, and more ranks than cores then take minutes).
-# Tests that `make test` has no time for have the label long, and `make nightly` runs them: of HEAVY tests all rank counts but 1 and 3
-# with Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
+# hakobi_test(name SOURCES a_test.cpp … [LIBS …] [RANKS 1 2 3 4] [TIMEOUT_S 120] [HEAVY] [FAKE_DEVICE]
+# [ALONE]) One CTest entry for each rank count; without RANKS it runs without MPI's launcher. Tests of a
+# folder share a program, <folder>_mpi_tests with RANKS (tests/mpi_main.cpp) and <folder>_tests without
+# (tests/plain_main.cpp), of which an entry runs what its files have. A test has a program of its own, of its
+# name, where it is ALONE, has sources other than tests, or sets up a fake device. HEAVY: with MPICH at most 2
+# ranks (it spins while it waits, and more ranks than cores then take minutes). Tests that `make test` has no
+# time for have the label long, and `make nightly` runs them: of HEAVY tests all rank counts but 1 and 3 with
+# Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
 # FAKE_DEVICE: the drivers that it finds are those of tests/device.
 function(hakobi_test name)
     if(NOT HAKOBI_TESTS)

@@ -1,4 +1,5 @@
-! Compressed fields from Fortran: exact where all bits are kept, within the bound where they are rounded, and small.
+! Compressed fields from Fortran: exact where all bits are kept, within the bound where they are rounded, and
+! small.
 program compression_test
     use, intrinsic :: iso_fortran_env, only: real64, int64
     use mpi

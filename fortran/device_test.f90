@@ -1,5 +1,6 @@
-! Memory of a GPU from Fortran, as an address and as an array at that address: what `!$acc host_data use_device` and `!$omp target
-! data use_device_addr` make of one. The driver is the tests' own: a look at the memory from here ends the program.
+! Memory of a GPU from Fortran, as an address and as an array at that address: what `!$acc host_data
+! use_device` and `!$omp target data use_device_addr` make of one. The driver is the tests' own: a look at the
+! memory from here ends the program.
 program device_test
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real64

@@ -26,7 +26,8 @@ program exchange_test
 
 contains
 
-    ! Ranks follow each other along y, the slower dimension. Three arrays: shared, own with components first, and last.
+    ! Ranks follow each other along y, the slower dimension. Three arrays: shared, own with components first,
+    ! and last.
     subroutine exchange_fields(path)
         character(len=*), intent(in) :: path
         type(hakobi_halo_grid) :: grid

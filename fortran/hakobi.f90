@@ -11,16 +11,19 @@
 !>     call out%end_step()                                        ! collective: same error on every rank, or none
 !>     call out%close()                                           ! collective
 !>
-!> Dimensions are in Fortran's order, the fastest first: `[nx, ny]` for an array eta(nx, ny), the axes of `create` too.
-!> The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)). `start` counts from 1.
+!> Dimensions are in Fortran's order, the fastest first: `[nx, ny]` for an array eta(nx, ny), the axes of
+!> `create` too. The file has them as every NetCDF file does, the slowest first (ncdump shows eta(ny, nx)).
+!> `start` counts from 1.
 !>
-!> Errors: a call with stat= sets it to 0 or a code (docs/errors.md), and errmsg= to the text if there is an error.
-!> Without stat= all ranks end with the text and status 1. `put` is an exception: `end_step` reports errors in a field, on every
-!> rank, so call it after a failed `put`. A `put` outside a step does stop the program.
+!> Errors: a call with stat= sets it to 0 or a code (docs/errors.md), and errmsg= to the text if there is an
+!> error. Without stat= all ranks end with the text and status 1. `put` is an exception: `end_step` reports
+!> errors in a field, on every rank, so call it after a failed `put`. A `put` outside a step does stop the
+!> program.
 !>
-!> Memory of a GPU is put and read as memory of the host is. An array inside `!$acc host_data use_device(eta)` or `!$omp target
-!> data use_device_addr(eta)` goes like any other, and so does an address (acc_deviceptr, omp_get_mapped_ptr, a type(c_ptr) of
-!> CUDA or HIP), which comes with its type: call out%put("eta", "m", block, address, type=hakobi_float64, ghosts=[1, 1]).
+!> Memory of a GPU is put and read as memory of the host is. An array inside `!$acc host_data use_device(eta)`
+!> or `!$omp target data use_device_addr(eta)` goes like any other, and so does an address (acc_deviceptr,
+!> omp_get_mapped_ptr, a type(c_ptr) of CUDA or HIP), which comes with its type: call out%put("eta", "m",
+!> block, address, type=hakobi_float64, ghosts=[1, 1]).
 !>
 !> Objects hold a handle; a copy refers to the same object. Only explicit calls close or free an object.
 module hakobi
@@ -50,7 +53,8 @@ module hakobi
         procedure :: c_handle => comm_c_handle
     end type
 
-    !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension first.
+    !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension
+    !> first.
     type :: hakobi_block
         integer :: num_dims = 0
         integer(int64) :: global(max_dims) = 0
@@ -58,7 +62,8 @@ module hakobi
         integer(int64) :: count(max_dims) = 0
     end type
 
-    !> Writes time steps, one file per step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields on it.
+    !> Writes time steps, one file per step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields
+    !> on it.
     type :: hakobi_output
         private
         type(c_ptr) :: handle = c_null_ptr
@@ -101,7 +106,8 @@ contains
         version = text_of(c_version())
     end function
 
-    !> Duplicates the communicator with the handle `mpi_comm` (mpif.h, use mpi; %MPI_VAL of mpi_f08). Collective.
+    !> Duplicates the communicator with the handle `mpi_comm` (mpif.h, use mpi; %MPI_VAL of mpi_f08).
+    !> Collective.
     subroutine comm_duplicate(self, mpi_comm, stat, errmsg)
         class(hakobi_comm), intent(inout) :: self
         integer, intent(in) :: mpi_comm
@@ -141,8 +147,8 @@ contains
         comm_mpi_handle = int(c_comm_handle_f(self%handle))
     end function
 
-    !> The same processes, renumbered by `rank_at` of hakobi_topology%reorder so that the ranks form the grid. Collective;
-    !> `rank_at` equal on every rank.
+    !> The same processes, renumbered by `rank_at` of hakobi_topology%reorder so that the ranks form the grid.
+    !> Collective; `rank_at` equal on every rank.
     subroutine comm_reordered(self, rank_at, made, stat, errmsg)
         class(hakobi_comm), intent(in) :: self
         integer, intent(in) :: rank_at(:)
@@ -210,10 +216,10 @@ contains
         dims = dims_int64(int(global, int64), num_ranks, stat, errmsg)
     end function
 
-    !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest dimension first.
-    !> `steps_per_file`: hakobi_all_steps has no limit.
-    !> `if_exists`: "fail", "replace" or "resume". `hints`: "name=value;name=value". The others are the fields of
-    !> hakobi::OutputOptions, with the same defaults.
+    !> Collective over `comm`; everything but stat and errmsg equal on all ranks. `axes`: the fastest
+    !> dimension first. `steps_per_file`: hakobi_all_steps has no limit. `if_exists`: "fail", "replace" or
+    !> "resume". `hints`: "name=value;name=value". The others are the fields of hakobi::OutputOptions, with
+    !> the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
                              asynchronous_bytes, attributes, overview, calendar, steps_per_file, stat, errmsg)
@@ -287,13 +293,14 @@ contains
         call report(c_output_begin_step(self%handle, time), stat, errmsg)
     end subroutine
 
-    !> Adds a field, or a further block of it, to the open step. `values`: reals of 32 or 64 bits or integers of 8 to 64 bits.
-    !> They are an array or an array section (eta(1:nx, 1:ny) of an array with ghosts) with the block's extents, or all values
-    !> in a one-dimensional array. Do not change them before end_step returns, and give the array the TARGET attribute.
-    !> `fill_value`: a scalar of the values' type. `coordinates`: "lon,lat". A block without dimensions is a scalar: rank 0's
-    !> value is written. `on`: "points" or "cells" of the mesh; then the block is hakobi_block(), and `values` have an element
-    !> per point or cell, with their components in the dimensions before: U(3, num_cells). `stream`: of a GPU; what it holds now
-    !> makes the values. Without it that is the default stream.
+    !> Adds a field, or a further block of it, to the open step. `values`: reals of 32 or 64 bits or integers
+    !> of 8 to 64 bits. They are an array or an array section (eta(1:nx, 1:ny) of an array with ghosts) with
+    !> the block's extents, or all values in a one-dimensional array. Do not change them before end_step
+    !> returns, and give the array the TARGET attribute. `fill_value`: a scalar of the values' type.
+    !> `coordinates`: "lon,lat". A block without dimensions is a scalar: rank 0's value is written. `on`:
+    !> "points" or "cells" of the mesh; then the block is hakobi_block(), and `values` have an element per
+    !> point or cell, with their components in the dimensions before: U(3, num_cells). `stream`: of a GPU;
+    !> what it holds now makes the values. Without it that is the default stream.
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
                           attributes, fill_value, coordinates, is_static, on, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
@@ -350,8 +357,8 @@ contains
         end function
     end subroutine
 
-    !> The same for the values at an address, of `type` (hakobi_float64), in an array of the block's extents with `ghosts` layers
-    !> around it, one number a dimension.
+    !> The same for the values at an address, of `type` (hakobi_float64), in an array of the block's extents
+    !> with `ghosts` layers around it, one number a dimension.
     subroutine output_put_address(self, name, units, block, address, type, ghosts, long_name, standard_name, dims, compression, &
                                   significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
@@ -493,17 +500,19 @@ contains
             text = "field "//trim(name)//": "//reason
             code = c_output_refuse(self%handle, c_text(text))
             told = text_of(c_error_text())
-            ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open, say.
+            ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open,
+            ! say.
             if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
         end subroutine
     end subroutine
 
-    !> Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part; without cells its
-    !> arrays are empty. `points`: (3, num_points) reals. `connectivity`: the points of each cell in VTK's order, numbered from
-    !> 1, or from `first_number`, on each rank. `offsets`: the number of entries of `connectivity` before each cell, and their
-    !> total number: num_cells + 1 entries, the first one 0. Both are integers of 32 or 64 bits. `types`: VTK's, 8 bits.
-    !> `ghosts`: 8 bits, 1 for a copy of another rank's cell. `motion`: "fixed", "moves" or "changes". All arrays are
-    !> contiguous and unchanged until end_step returns, which reports errors in them.
+    !> Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part;
+    !> without cells its arrays are empty. `points`: (3, num_points) reals. `connectivity`: the points of each
+    !> cell in VTK's order, numbered from 1, or from `first_number`, on each rank. `offsets`: the number of
+    !> entries of `connectivity` before each cell, and their total number: num_cells + 1 entries, the first
+    !> one 0. Both are integers of 32 or 64 bits. `types`: VTK's, 8 bits. `ghosts`: 8 bits, 1 for a copy of
+    !> another rank's cell. `motion`: "fixed", "moves" or "changes". All arrays are contiguous and unchanged
+    !> until end_step returns, which reports errors in them.
     subroutine output_put_mesh(self, points, connectivity, offsets, types, ghosts, motion, first_number, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(*), intent(in), target :: points(..), connectivity(..), offsets(..), types(..)
@@ -548,7 +557,8 @@ contains
         if (same_extents) same_extents = all(a == b)
     end function
 
-    !> Writes the step. Collective. Once ended it is kept however the program ends: without `close` MPI_Finalize completes it.
+    !> Writes the step. Collective. Once ended it is kept however the program ends: without `close`
+    !> MPI_Finalize completes it.
     subroutine output_end_step(self, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         integer, intent(out), optional :: stat

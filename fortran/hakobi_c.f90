@@ -5,8 +5,8 @@ module hakobi_c
     use hakobi_c_interface, hakobi_output_times => output_times_c
     implicit none
 
-    !> An attribute, of which one is allocated: hakobi_attribute("comment", text="..."), or values=[...] of reals, or
-    !> integers=[...].
+    !> An attribute, of which one is allocated: hakobi_attribute("comment", text="..."), or values=[...] of
+    !> reals, or integers=[...].
     type :: hakobi_attribute
         character(len=128) :: name = ""
         character(len=:), allocatable :: text
@@ -43,7 +43,8 @@ module hakobi_c
     end type
 
     interface
-        !> 0, or 1 for a section with strides, 2 for one that runs backwards or inside a derived type, 3 for another type.
+        !> 0, or 1 for a section with strides, 2 for one that runs backwards or inside a derived type, 3 for
+        !> another type.
         integer(c_int) function c_fortran_describe(values, field, strides, extents) bind(c, name="hakobi_fortran_describe")
             import :: c_int, c_int64_t, field_c
             type(*), intent(in) :: values(..)

@@ -8,10 +8,11 @@
 !>     call dot%execute(c_loc(local), c_loc(global))                             ! collective, many times
 !>     call dot%free(); call group%free()                                        ! free of the group: collective
 !>
-!> Memory is given by c_loc, since plans take arrays of every type and rank: it must be contiguous (and have the target
-!> attribute), and has the sizes that hakobi.h states. It may be a GPU's: it is used when what `stream` holds at `start` is done,
-!> and what that is given after `wait` begins when the output is there. Without `stream` it is the default one, and `wait` waits
-!> itself. Errors are those of the module hakobi: stat= and errmsg=.
+!> Memory is given by c_loc, since plans take arrays of every type and rank: it must be contiguous (and have
+!> the target attribute), and has the sizes that hakobi.h states. It may be a GPU's: it is used when what
+!> `stream` holds at `start` is done, and what that is given after `wait` begins when the output is there.
+!> Without `stream` it is the default one, and `wait` waits itself. Errors are those of the module hakobi:
+!> stat= and errmsg=.
 module hakobi_collectives
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64

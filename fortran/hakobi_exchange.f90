@@ -10,13 +10,15 @@
 !>     call halo%plan(comm, grid)                                             ! collective
 !>     call halo%start(); ...; call halo%wait()                               ! many times
 !>
-!> Dimensions are in Fortran's order, the fastest first, as in hakobi_split. A field is a contiguous array of the grid's
-!> extents with its ghosts, with the target attribute; one dimension more holds components: the first (eta(3, nx, ny)), or
-!> the last with components_last=.true. (eta(nx, ny, 3)). Ranks count from 0, the first dimension varying fastest.
+!> Dimensions are in Fortran's order, the fastest first, as in hakobi_split. A field is a contiguous array of
+!> the grid's extents with its ghosts, with the target attribute; one dimension more holds components: the
+!> first (eta(3, nx, ny)), or the last with components_last=.true. (eta(nx, ny, 3)). Ranks count from 0, the
+!> first dimension varying fastest.
 !>
-!> Fields and pieces may be in memory of a GPU, as for the module hakobi; `add` takes an address, too, with the bytes of an
-!> element. They are used when what `stream` holds at `start` is done, and what that is given after `wait` begins when the ghosts
-!> are there. Without `stream` it is the default one, and `wait` waits itself.
+!> Fields and pieces may be in memory of a GPU, as for the module hakobi; `add` takes an address, too, with
+!> the bytes of an element. They are used when what `stream` holds at `start` is done, and what that is given
+!> after `wait` begins when the ghosts are there. Without `stream` it is the default one, and `wait` waits
+!> itself.
 !>
 !> Errors are those of the module hakobi: stat= and errmsg=. `plan` reports on every rank what `add` refuses.
 !> Objects hold a handle: a copy names the same object; nothing is freed without a call that says so.
@@ -300,8 +302,9 @@ contains
             self%refused = "field "//decimal(int(size(self%fields) + 1, int64))//" "//text
     end subroutine
 
-    !> Collective over `comm`. `grid` without its extents, the options and the fields' kinds and components are equal on all
-    !> ranks. The fields' memory is lent until `free`. path: auto, direct, deposit, cma, staged, packed, parts, datatype.
+    !> Collective over `comm`. `grid` without its extents, the options and the fields' kinds and components
+    !> are equal on all ranks. The fields' memory is lent until `free`. path: auto, direct, deposit, cma,
+    !> staged, packed, parts, datatype.
     subroutine halo_plan(self, comm, grid, corners, path, timeout_s, stat, errmsg)
         class(hakobi_halo), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
@@ -339,7 +342,8 @@ contains
         call report(code, stat, errmsg)
     end subroutine
 
-    !> Until `wait` has returned, ghosts are neither read nor written, own elements that are ghosts elsewhere not written.
+    !> Until `wait` has returned, ghosts are neither read nor written, own elements that are ghosts elsewhere
+    !> not written.
     subroutine halo_start(self, stream, stat, errmsg)
         class(hakobi_halo), intent(in) :: self
         type(c_ptr), intent(in), optional :: stream
@@ -543,8 +547,9 @@ contains
         node = c_topology_node_of(self%handle, int(rank, c_int))
     end function
 
-    !> rank_at(:): which rank takes which place of the grid, the first dimension's places following each other, for
-    !> comm%reordered. weights: bytes of a face normal to each dimension. Local; equal where topologies are equal.
+    !> rank_at(:): which rank takes which place of the grid, the first dimension's places following each
+    !> other, for comm%reordered. weights: bytes of a face normal to each dimension. Local; equal where
+    !> topologies are equal.
     subroutine topology_reorder(self, ranks, rank_at, weights, is_periodic, traffic, stat, errmsg)
         class(hakobi_topology), intent(in) :: self
         integer, intent(in) :: ranks(:)

@@ -7,9 +7,9 @@
 !>     call in%read("eta", 3_int64, block, eta(1:block%count(1), 1:block%count(2)))   ! collective: ghosts stay as they are
 !>     call in%close()                                              ! collective
 !>
-!> Dimensions are in Fortran's order, the fastest first, and `start` counts from 1, as in the module hakobi. Steps are the
-!> numbers in the files' names, from 0; -1 is the last. Errors as there: with stat= the code is there and the text in
-!> errmsg=, without it the program stops. An input can be used on after an error.
+!> Dimensions are in Fortran's order, the fastest first, and `start` counts from 1, as in the module hakobi.
+!> Steps are the numbers in the files' names, from 0; -1 is the last. Errors as there: with stat= the code is
+!> there and the text in errmsg=, without it the program stops. An input can be used on after an error.
 module hakobi_input_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int8, int64, real64
@@ -19,7 +19,8 @@ module hakobi_input_module
     private
     public :: hakobi_input, hakobi_input_mesh, hakobi_mesh_part
 
-    !> The whole steps that are there when it is opened. A copy names the same object; nothing is closed without `close`.
+    !> The whole steps that are there when it is opened. A copy names the same object; nothing is closed
+    !> without `close`.
     type :: hakobi_input
         private
         type(c_ptr) :: handle = c_null_ptr
@@ -48,8 +49,9 @@ module hakobi_input_module
         logical :: has_ghosts = .false.
     end type
 
-    !> A rank's share of a mesh that was read: whole pieces, whose points are numbered from 1. A field on cells is read with the
-    !> block of one dimension that has num_cells of the mesh as its extent, and starts at first_cell; components come before it.
+    !> A rank's share of a mesh that was read: whole pieces, whose points are numbered from 1. A field on
+    !> cells is read with the block of one dimension that has num_cells of the mesh as its extent, and starts
+    !> at first_cell; components come before it.
     type :: hakobi_mesh_part
         integer(int64) :: first_point = 1, first_cell = 1  !< where it stands among all points and cells
         integer(int64) :: first_piece = 1, num_pieces = 0
@@ -174,8 +176,8 @@ contains
         shape = field%shape(field%num_dims:1:-1)
     end function
 
-    !> The attribute `name` of a field or an axis, or with `field` "" of the step; nothing in it is allocated where there is
-    !> none.
+    !> The attribute `name` of a field or an axis, or with `field` "" of the step; nothing in it is allocated
+    !> where there is none.
     function input_attribute(self, field, name, step) result(found)
         class(hakobi_input), intent(in) :: self
         character(len=*), intent(in) :: field, name
@@ -207,9 +209,9 @@ contains
         end do
     end function
 
-    !> Reads this rank's block of a field into `values`: an array or a section of one, of the field's type and the block's
-    !> extents. Collective; `name` and `step` equal on all ranks. `stream`: of a GPU, whose memory is written after what it holds
-    !> now, before this returns. Without it that is the default stream.
+    !> Reads this rank's block of a field into `values`: an array or a section of one, of the field's type and
+    !> the block's extents. Collective; `name` and `step` equal on all ranks. `stream`: of a GPU, whose memory
+    !> is written after what it holds now, before this returns. Without it that is the default stream.
     subroutine input_read(self, name, step, block, values, stream, stat, errmsg)
         class(hakobi_input), intent(in) :: self
         character(len=*), intent(in) :: name
@@ -225,8 +227,8 @@ contains
         call report(c_fortran_input_read(self%handle, c_text(trim(name)), step, block_for_c(block), values, on), stat, errmsg)
     end subroutine
 
-    !> The same to an address, of values of `type` (hakobi_float64), in an array of the block's extents with `ghosts` layers around
-    !> it, one number a dimension; these are not changed.
+    !> The same to an address, of values of `type` (hakobi_float64), in an array of the block's extents with
+    !> `ghosts` layers around it, one number a dimension; these are not changed.
     subroutine input_read_address(self, name, step, block, address, type, ghosts, stream, stat, errmsg)
         class(hakobi_input), intent(in) :: self
         character(len=*), intent(in) :: name
@@ -285,8 +287,9 @@ contains
         mesh = hakobi_input_mesh(found%num_points, found%num_cells, found%num_pieces, found%has_ghosts /= 0)
     end function
 
-    !> Reads this rank's share of a step's mesh: pieces that follow each other, about as many cells for each rank as whole
-    !> pieces allow. Collective; `step` equal on all ranks. The number of ranks need not be the writers'.
+    !> Reads this rank's share of a step's mesh: pieces that follow each other, about as many cells for each
+    !> rank as whole pieces allow. Collective; `step` equal on all ranks. The number of ranks need not be the
+    !> writers'.
     subroutine input_read_mesh(self, part, step, stat, errmsg)
         class(hakobi_input), intent(in) :: self
         type(hakobi_mesh_part), intent(out) :: part

@@ -3,8 +3,9 @@
 #include <hakobi/bindings.h>
 #include <stdio.h>
 
-/* Takes the values' type, extents and strides from their descriptor, whose first dimension is the fastest; `block` has the
- * slowest first, and no dimension where the whole field is meant. Collective as hakobi_input_read. */
+/* Takes the values' type, extents and strides from their descriptor, whose first dimension is the fastest;
+ * `block` has the slowest first, and no dimension where the whole field is meant. Collective as
+ * hakobi_input_read. */
 HAKOBI_API int hakobi_fortran_input_read(hakobi_input* in, const char* name, int64_t step,
                                          const hakobi_block* block, CFI_cdesc_t* values, void* stream);
 

@@ -1,16 +1,18 @@
-/* Describes an array of any type and rank, which Fortran cannot: its descriptor as the memory of a hakobi_field, or as a part of a
- * hakobi_mesh. */
+/* Describes an array of any type and rank, which Fortran cannot: its descriptor as the memory of a
+ * hakobi_field, or as a part of a hakobi_mesh. */
 #include <ISO_Fortran_binding.h>
 #include <hakobi/bindings.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Sets type, data and num_values of `field`, the strides in values (slowest dimension first) and the extents (fastest first), of
- * which there is one a dimension. 0, or 1: the values are not contiguous; 2: they have no such strides; 3: no such type. */
+/* Sets type, data and num_values of `field`, the strides in values (slowest dimension first) and the extents
+ * (fastest first), of which there is one a dimension. 0, or 1: the values are not contiguous; 2: they have no
+ * such strides; 3: no such type. */
 HAKOBI_API int hakobi_fortran_describe(const CFI_cdesc_t* values, hakobi_field* field, int64_t* strides,
                                        int64_t* extents);
 
-/* As hakobi_output_put_mesh; `ghosts` may be NULL. Refuses arrays that C cannot be lent; end_step reports it. */
+/* As hakobi_output_put_mesh; `ghosts` may be NULL. Refuses arrays that C cannot be lent; end_step reports
+ * it. */
 HAKOBI_API int hakobi_fortran_put_mesh(hakobi_output* out, const CFI_cdesc_t* points,
                                        const CFI_cdesc_t* connectivity, const CFI_cdesc_t* offsets,
                                        const CFI_cdesc_t* types, const CFI_cdesc_t* ghosts,

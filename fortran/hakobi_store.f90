@@ -1,4 +1,5 @@
-!> The field store in Fortran: the calls of hakobi/store.hpp over the C interface (hakobi_store.h). No MPI in it.
+!> The field store in Fortran: the calls of hakobi/store.hpp over the C interface (hakobi_store.h). No MPI in
+!> it.
 !>
 !>     type(hakobi_store) :: store
 !>     call store%open("forecast", schema="weather")
@@ -8,7 +9,8 @@
 !>     call store%retrieve("class=od,...,step=24,param=t", t)
 !>     call store%close()
 !>
-!> Errors as in the module hakobi: with stat= the code is there and the text in errmsg=, without it the program stops.
+!> Errors as in the module hakobi: with stat= the code is there and the text in errmsg=, without it the
+!> program stops.
 module hakobi_store_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real32, real64
@@ -35,7 +37,8 @@ module hakobi_store_module
 
 contains
 
-    !> Opens the store at `path`, or makes one. The others are the fields of hakobi::StoreOptions, with the same defaults.
+    !> Opens the store at `path`, or makes one. The others are the fields of hakobi::StoreOptions, with the
+    !> same defaults.
     subroutine store_open(self, path, schema, writer, asynchronous, num_buffers, buffer_bytes, num_threads, pad_bytes, sync, &
                           sync_directory, huge_pages, direct, stat, errmsg)
         class(hakobi_store), intent(inout) :: self

@@ -1,4 +1,5 @@
-/* Hakobi's C interface: the same calls as C++ (hakobi/output.hpp), with int codes for exceptions. C99 and C++.
+/* Hakobi's C interface: the same calls as C++ (hakobi/output.hpp), with int codes for exceptions. C99 and
+ * C++.
  *
  *     hakobi_comm* comm; hakobi_output* out; hakobi_block block;
  *     hakobi_comm_duplicate(MPI_COMM_WORLD, &comm);                           (collective; mpi.h included before)
@@ -11,17 +12,19 @@
  *     hakobi_output_close(out);                                               (collective)
  *     hakobi_output_free(out); hakobi_comm_free(comm);
  *
- * Every call that can fail returns HAKOBI_OK (0) or an error code. It does not abort the program, except when MPI
- * communication fails, which cannot be reported. Every rank of the communicator makes a call that is marked collective;
- * it returns the same code on all ranks and communicates even if it refuses its arguments. Only a NULL communicator or
- * output returns immediately, without communicating. Texts and names are UTF-8 and end with a 0 byte. Use an object from
- * one thread at a time: the one that may call MPI.
+ * Every call that can fail returns HAKOBI_OK (0) or an error code. It does not abort the program, except when
+ * MPI communication fails, which cannot be reported. Every rank of the communicator makes a call that is
+ * marked collective; it returns the same code on all ranks and communicates even if it refuses its arguments.
+ * Only a NULL communicator or output returns immediately, without communicating. Texts and names are UTF-8
+ * and end with a 0 byte. Use an object from one thread at a time: the one that may call MPI.
  *
- * Options of a call are a struct, which may be NULL where all are to have their defaults. Structs grow with the versions: each begins
- * with struct_size, which the caller sets to its sizeof, and so a program works with the library of a later version, too. For one in
- * which all else is 0: `hakobi_field field = HAKOBI_INIT(hakobi_field);`. Members that are 0 or NULL have their default, which their
- * comment names. A yes or no is HAKOBI_YES or HAKOBI_NO; 0 is the default. hakobi_block and hakobi_hint have no size: they stay as they
- * are. docs/decisions/0047-what-may-change-under-a-program.md says what is kept from version to version.
+ * Options of a call are a struct, which may be NULL where all are to have their defaults. Structs grow with
+ * the versions: each begins with struct_size, which the caller sets to its sizeof, and so a program works
+ * with the library of a later version, too. For one in which all else is 0: `hakobi_field field =
+ * HAKOBI_INIT(hakobi_field);`. Members that are 0 or NULL have their default, which their comment names. A
+ * yes or no is HAKOBI_YES or HAKOBI_NO; 0 is the default. hakobi_block and hakobi_hint have no size: they
+ * stay as they are. docs/decisions/0047-what-may-change-under-a-program.md says what is kept from version to
+ * version.
  */
 #ifndef HAKOBI_H
 #define HAKOBI_H
@@ -40,7 +43,7 @@
 extern "C" {
 #endif
 
-/* ---- Structs -------------------------------------------------------------------------------------------------- */
+/* ---- Structs ------------------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
 extern "C++" {
@@ -59,7 +62,7 @@ inline Struct hakobi_init_of() {
 
 enum { HAKOBI_YES = 1, HAKOBI_NO = -1 };
 
-/* ---- Errors --------------------------------------------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------------------------------------- */
 
 /* The codes of hakobi::ErrorCode in order of severity; docs/errors.md has the table. */
 enum {
@@ -78,28 +81,30 @@ enum {
     HAKOBI_INTERNAL = 12
 };
 
-/* Text of this thread's latest error, and the rank in the call's communicator where it occurred (-1 for a local call). The
- * text is valid until this thread's next error; "" and -1 before the first one. */
+/* Text of this thread's latest error, and the rank in the call's communicator where it occurred (-1 for a
+ * local call). The text is valid until this thread's next error; "" and -1 before the first one. */
 HAKOBI_API const char* hakobi_error_text(void);
 HAKOBI_API int hakobi_error_rank(void);
-/* Ends all ranks with one line on stderr, "hakobi: " and `text`, and exit status 1, whether MPI is initialised or not: what
- * hakobi::report_errors does with an uncaught error, for C programs and other languages. `rank` is hakobi_error_rank(): where it is
- * not -1 all ranks of the communicator call this, and one of them speaks. Does not return. */
+/* Ends all ranks with one line on stderr, "hakobi: " and `text`, and exit status 1, whether MPI is
+ * initialised or not: what hakobi::report_errors does with an uncaught error, for C programs and other
+ * languages. `rank` is hakobi_error_rank(): where it is not -1 all ranks of the communicator call this, and
+ * one of them speaks. Does not return. */
 HAKOBI_API void hakobi_end_with_error(const char* text, int rank);
 /* The name of a code: "no_space". */
 HAKOBI_API const char* hakobi_error_name(int code);
 
-/* "0.2.0", of the library (HAKOBI_VERSION: of this header), and the MPI library for which Hakobi was built: "openmpi", "mpich" or "other". */
+/* "0.2.0", of the library (HAKOBI_VERSION: of this header), and the MPI library for which Hakobi was built:
+ * "openmpi", "mpich" or "other". */
 HAKOBI_API const char* hakobi_version(void);
 HAKOBI_API const char* hakobi_mpi_name(void);
 
-/* ---- Communicators -------------------------------------------------------------------------------------------- */
+/* ---- Communicators ------------------------------------------------------------------------------------- */
 
 /* A private duplicate of a communicator (hakobi::Comm). */
 typedef struct hakobi_comm hakobi_comm;
 
-/* Duplicates the communicator whose Fortran handle (MPI_Comm_c2f, mpi4py's py2f, %MPI_VAL) is given. Collective over it. With mpi.h
- * included before: hakobi_comm_duplicate, below. */
+/* Duplicates the communicator whose Fortran handle (MPI_Comm_c2f, mpi4py's py2f, %MPI_VAL) is given.
+ * Collective over it. With mpi.h included before: hakobi_comm_duplicate, below. */
 HAKOBI_API int hakobi_comm_duplicate_f(int fortran_comm, hakobi_comm** comm);
 /* Releases the duplicate and `comm`; close all objects that use it before. Collective. NULL does nothing. */
 HAKOBI_API int hakobi_comm_free(hakobi_comm* comm);
@@ -108,7 +113,8 @@ HAKOBI_API int hakobi_comm_size(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_num_nodes(const hakobi_comm* comm);
 HAKOBI_API int hakobi_comm_node(const hakobi_comm* comm);
 
-/* The Fortran handle of the duplicate, for the caller's own messages; Hakobi's messages use other contexts. */
+/* The Fortran handle of the duplicate, for the caller's own messages; Hakobi's messages use other
+ * contexts. */
 HAKOBI_API int hakobi_comm_handle_f(const hakobi_comm* comm);
 
 #ifdef MPI_H_ABI /* mpi.h of the MPI 5 standard's ABI came first */
@@ -127,11 +133,12 @@ static inline MPI_Comm hakobi_comm_handle(const hakobi_comm* comm) {
 }
 #endif
 
-/* ---- Blocks --------------------------------------------------------------------------------------------------- */
+/* ---- Blocks -------------------------------------------------------------------------------------------- */
 
 #define HAKOBI_MAX_DIMS 8
 
-/* A rank's rectangular part of a global array, slowest dimension first; the first num_dims entries are used. */
+/* A rank's rectangular part of a global array, slowest dimension first; the first num_dims entries are
+ * used. */
 typedef struct hakobi_block {
     int num_dims;
     int64_t global[HAKOBI_MAX_DIMS];
@@ -139,17 +146,18 @@ typedef struct hakobi_block {
     int64_t count[HAKOBI_MAX_DIMS]; /* a 0 anywhere: this rank has nothing */
 } hakobi_block;
 
-/* The block of `rank` when an array of `global` extents is split over `num_ranks` with the smallest block surfaces.
- * Local. invalid_argument if the ranks do not fit the grid. */
+/* The block of `rank` when an array of `global` extents is split over `num_ranks` with the smallest block
+ * surfaces. Local. invalid_argument if the ranks do not fit the grid. */
 HAKOBI_API int hakobi_split(int num_dims, const int64_t* global, int num_ranks, int rank,
                             hakobi_block* block);
-/* The number of ranks in each dimension of that split (`dims`: num_dims entries), as a halo's grid needs it. Local. */
+/* The number of ranks in each dimension of that split (`dims`: num_dims entries), as a halo's grid needs it.
+ * Local. */
 HAKOBI_API int hakobi_dims_of_ranks(int num_dims, const int64_t* global, int num_ranks, int* dims);
 
-/* ---- Values and what describes them ---------------------------------------------------------------------------- */
+/* ---- Values and what describes them -------------------------------------------------------------------- */
 
-/* Types of values. The low byte is the size in bytes, the one above it the kind; 0 is none. The complex ones are for collectives
- * only. */
+/* Types of values. The low byte is the size in bytes, the one above it the kind; 0 is none. The complex ones
+ * are for collectives only. */
 enum {
     HAKOBI_INT8 = 0x101,
     HAKOBI_INT16 = 0x102,
@@ -165,9 +173,9 @@ enum {
     HAKOBI_COMPLEX128 = 0x410
 };
 
-/* Where an array is (hakobi::Memory). HAKOBI_MEMORY_AUTOMATIC: an address of a GPU's memory is recognised; HAKOBI_MEMORY_HOST: nobody is
- * asked; HAKOBI_MEMORY_DEVICE: it is an error if no driver knows the address. A `stream` is a cudaStream_t or hipStream_t, NULL the
- * default stream: docs/gpu.md. */
+/* Where an array is (hakobi::Memory). HAKOBI_MEMORY_AUTOMATIC: an address of a GPU's memory is recognised;
+ * HAKOBI_MEMORY_HOST: nobody is asked; HAKOBI_MEMORY_DEVICE: it is an error if no driver knows the address. A
+ * `stream` is a cudaStream_t or hipStream_t, NULL the default stream: docs/gpu.md. */
 enum { HAKOBI_MEMORY_AUTOMATIC = 0, HAKOBI_MEMORY_HOST = 1, HAKOBI_MEMORY_DEVICE = 2 };
 
 /* An attribute: exactly one of `text`, `doubles` and `integers` is not NULL. */
@@ -198,7 +206,7 @@ typedef struct hakobi_hint {
     const char* value;
 } hakobi_hint;
 
-/* ---- Output --------------------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 /* The choices of hakobi_output_create where its prefix holds steps (hakobi::IfExists). */
 enum { HAKOBI_IF_EXISTS_FAIL = 0, HAKOBI_IF_EXISTS_REPLACE = 1, HAKOBI_IF_EXISTS_RESUME = 2 };
@@ -206,7 +214,8 @@ enum { HAKOBI_IF_EXISTS_FAIL = 0, HAKOBI_IF_EXISTS_REPLACE = 1, HAKOBI_IF_EXISTS
 /* hakobi_output_options.steps_per_file: no limit. */
 #define HAKOBI_ALL_STEPS INT64_MAX
 
-/* Options of hakobi_output_create (hakobi::OutputOptions, which says more of each); equal on every rank. All is copied. */
+/* Options of hakobi_output_create (hakobi::OutputOptions, which says more of each); equal on every rank. All
+ * is copied. */
 typedef struct hakobi_output_options {
     size_t struct_size;
     int if_exists;      /* HAKOBI_IF_EXISTS_FAIL, ... */
@@ -272,8 +281,8 @@ typedef struct hakobi_field {
 enum { HAKOBI_ON_GRID = 0, HAKOBI_ON_POINTS = 1, HAKOBI_ON_CELLS = 2 };
 enum { HAKOBI_MESH_FIXED = 0, HAKOBI_MESH_MOVES = 1, HAKOBI_MESH_CHANGES = 2 };
 
-/* This rank's part of an unstructured mesh (hakobi::Mesh). The memory must stay valid until end_step returns. A rank
- * without cells leaves all members but the first 0. */
+/* This rank's part of an unstructured mesh (hakobi::Mesh). The memory must stay valid until end_step returns.
+ * A rank without cells leaves all members but the first 0. */
 typedef struct hakobi_mesh {
     size_t struct_size;
     int motion;         /* HAKOBI_MESH_FIXED, ...; equal on all ranks */
@@ -296,36 +305,41 @@ typedef struct hakobi_mesh {
 /* Writes time steps, one NetCDF-4 file per step (hakobi::Output). */
 typedef struct hakobi_output hakobi_output;
 
-/* Collective over `comm`; `prefix` and `options` (NULL: all defaults) equal on all ranks. On an error *out is NULL. */
+/* Collective over `comm`; `prefix` and `options` (NULL: all defaults) equal on all ranks. On an error *out is
+ * NULL. */
 HAKOBI_API int hakobi_output_create(hakobi_comm* comm, const char* prefix,
                                     const hakobi_output_options* options, hakobi_output** out);
 /* Opens the next step. Every rank calls it; it does not communicate. */
 HAKOBI_API int hakobi_output_begin_step(hakobi_output* out, double time);
-/* Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate. After an error
- * here call end_step all the same: it reports the error on every rank. */
+/* Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate.
+ * After an error here call end_step all the same: it reports the error on every rank. */
 HAKOBI_API int hakobi_output_put(hakobi_output* out, const hakobi_field* field);
-/* Sets the open step's mesh, before its first field; requires the option "format" = "vtkhdf". Every rank calls it, even
- * without cells; end_step reports errors on every rank. A fixed mesh and the cells of a moving one are put once. */
+/* Sets the open step's mesh, before its first field; requires the option "format" = "vtkhdf". Every rank
+ * calls it, even without cells; end_step reports errors on every rank. A fixed mesh and the cells of a moving
+ * one are put once. */
 HAKOBI_API int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mesh);
-/* New coordinates of a moving mesh's points (x, y, z of each, of `type`), in every step after the one with put_mesh.
- * num_points 0: as many as the mesh has. */
+/* New coordinates of a moving mesh's points (x, y, z of each, of `type`), in every step after the one with
+ * put_mesh. num_points 0: as many as the mesh has. */
 HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void* points, int64_t num_points);
-/* Writes the step. Collective. After it has returned HAKOBI_OK the step is kept however the program ends (hakobi::Output): it has its
- * file, a later call, MPI_Finalize or the next opener completes it, or an error or a line on stderr names it. The option "sync" adds
- * that a file with its final name survives a crash of the system. */
+/* Writes the step. Collective. After it has returned HAKOBI_OK the step is kept however the program ends
+ * (hakobi::Output): it has its file, a later call, MPI_Finalize or the next opener completes it, or an error
+ * or a line on stderr names it. The option "sync" adds that a file with its final name survives a crash of
+ * the system. */
 HAKOBI_API int hakobi_output_end_step(hakobi_output* out);
 /* Completes pending work. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_output_close(hakobi_output* out);
-/* Releases `out`; never communicates. If it was not closed, MPI_Finalize completes the steps that were ended; a step that was not is
- * abandoned. */
+/* Releases `out`; never communicates. If it was not closed, MPI_Finalize completes the steps that were ended;
+ * a step that was not is abandoned. */
 HAKOBI_API void hakobi_output_free(hakobi_output* out);
 
 /* The current method, never "auto"; valid as long as `out`. NULL if `out` is NULL. */
 HAKOBI_API const char* hakobi_output_method(const hakobi_output* out);
-/* How the steps are written and why, for people; valid until the next call with `out`. NULL if `out` is NULL. */
+/* How the steps are written and why, for people; valid until the next call with `out`. NULL if `out` is
+ * NULL. */
 HAKOBI_API const char* hakobi_output_explain(hakobi_output* out);
 
-/* Seconds that this rank has spent in each phase of output, and the bytes that it put (hakobi::OutputTimes). */
+/* Seconds that this rank has spent in each phase of output, and the bytes that it put
+ * (hakobi::OutputTimes). */
 typedef struct hakobi_output_times {
     size_t struct_size;
     double layout_s, encode_s, values_s, finish_s, gather_s, hidden_s, run_s, cpu_s;
@@ -333,10 +347,10 @@ typedef struct hakobi_output_times {
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
 
-/* ---- Input ---------------------------------------------------------------------------------------------------- */
+/* ---- Input --------------------------------------------------------------------------------------------- */
 
-/* Reads a series of steps (hakobi::Input). Pointers that the calls below return are valid until the object is freed; step
- * -1 is the last one. */
+/* Reads a series of steps (hakobi::Input). Pointers that the calls below return are valid until the object is
+ * freed; step -1 is the last one. */
 typedef struct hakobi_input hakobi_input;
 
 /* Options of hakobi_input_open (hakobi::InputOptions); equal on every rank. */
@@ -352,7 +366,8 @@ HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const ha
 /* The same for this process alone: MPI is not called, and no call on `in` is collective. */
 HAKOBI_API int hakobi_input_open_alone(const char* prefix, hakobi_input** in);
 
-/* The steps' numbers and times, num_steps of each, and the times' units and calendar. Local; 0 and NULL if `in` is NULL. */
+/* The steps' numbers and times, num_steps of each, and the times' units and calendar. Local; 0 and NULL if
+ * `in` is NULL. */
 HAKOBI_API int64_t hakobi_input_num_steps(const hakobi_input* in);
 HAKOBI_API const int64_t* hakobi_input_steps(const hakobi_input* in);
 HAKOBI_API const double* hakobi_input_times(const hakobi_input* in);
@@ -370,18 +385,19 @@ typedef struct hakobi_input_field {
     int is_static;                  /* 1: has no time dimension */
     int64_t shape[HAKOBI_MAX_DIMS]; /* slowest first, without time */
 } hakobi_input_field;
-/* The name of a step's field number `index`, from 0; NULL after the last one, and if there is no such step. Local. */
+/* The name of a step's field number `index`, from 0; NULL after the last one, and if there is no such step.
+ * Local. */
 HAKOBI_API const char* hakobi_input_field_name(const hakobi_input* in, int64_t step, int index);
 /* Local; not_found names the nearest field. */
 HAKOBI_API int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* name,
                                       hakobi_input_field* field);
 
-/* A dimension of a step's fields: number `index` from 0, not_found after the last one. `values` is NULL if it has no
- * coordinate variable. Local. */
+/* A dimension of a step's fields: number `index` from 0, not_found after the last one. `values` is NULL if it
+ * has no coordinate variable. Local. */
 HAKOBI_API int hakobi_input_get_axis(const hakobi_input* in, int64_t step, int index, hakobi_axis* axis);
 
-/* An attribute of a field or an axis, or of the step if `field` is NULL: number `index` from 0, in alphabetical order;
- * not_found after the last one. Local. */
+/* An attribute of a field or an axis, or of the step if `field` is NULL: number `index` from 0, in
+ * alphabetical order; not_found after the last one. Local. */
 HAKOBI_API int hakobi_input_get_attribute(const hakobi_input* in, int64_t step, const char* field, int index,
                                           hakobi_attribute* attribute);
 
@@ -412,8 +428,9 @@ typedef struct hakobi_input_mesh {
 /* Local; not_found if the step has no mesh. */
 HAKOBI_API int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh);
 
-/* A rank's share of a mesh that was read: consecutive pieces, renumbered from 0 (hakobi::MeshPart). To read a field on
- * cells use the block {num_cells of the mesh, first_cell, num_cells}, with a second dimension if it has components. */
+/* A rank's share of a mesh that was read: consecutive pieces, renumbered from 0 (hakobi::MeshPart). To read a
+ * field on cells use the block {num_cells of the mesh, first_cell, num_cells}, with a second dimension if it
+ * has components. */
 typedef struct hakobi_mesh_part {
     size_t struct_size;
     void* memory;                    /* what hakobi_mesh_part_free releases */
@@ -428,33 +445,35 @@ typedef struct hakobi_mesh_part {
     const int64_t* connectivity;
     const uint8_t* ghosts; /* NULL: the mesh has none */
 } hakobi_mesh_part;
-/* Reads this rank's share: whole pieces, distributed so that the ranks have similar numbers of cells. The number of ranks
- * need not be the writer's. Collective; `step` equal on all ranks. On an error `part` is all 0 but for its size. */
+/* Reads this rank's share: whole pieces, distributed so that the ranks have similar numbers of cells. The
+ * number of ranks need not be the writer's. Collective; `step` equal on all ranks. On an error `part` is all
+ * 0 but for its size. */
 HAKOBI_API int hakobi_input_read_mesh(hakobi_input* in, int64_t step, hakobi_mesh_part* part);
 /* Releases the arrays; `part` becomes all 0 but for its size. Local. */
 HAKOBI_API void hakobi_mesh_part_free(hakobi_mesh_part* part);
-/* How a field is read, in one line. Local; valid until its next call on `in`. NULL if there is no such field. */
+/* How a field is read, in one line. Local; valid until its next call on `in`. NULL if there is no such
+ * field. */
 HAKOBI_API const char* hakobi_input_explain(hakobi_input* in, int64_t step, const char* field);
 /* Releases everything except the memory of `in`. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_input_close(hakobi_input* in);
 /* Releases the memory of `in`; never communicates. */
 HAKOBI_API void hakobi_input_free(hakobi_input* in);
 
-/* ---- Pieces that a killed run left ---------------------------------------------------------------------------- */
+/* ---- Pieces that a killed run left --------------------------------------------------------------------- */
 
-/* Result of hakobi_gather_pieces: the files that it wrote, and the folders that it left unchanged, each with the reason
- * (pieces are missing, the file exists with other contents, or another process uses them). Number `index` from 0; NULL
- * after the last one. Valid until freed. */
+/* Result of hakobi_gather_pieces: the files that it wrote, and the folders that it left unchanged, each with
+ * the reason (pieces are missing, the file exists with other contents, or another process uses them). Number
+ * `index` from 0; NULL after the last one. Valid until freed. */
 typedef struct hakobi_gather_result hakobi_gather_result;
 
-/* Assembles files from the pieces that the method per-process left in `path` (a *.pieces folder, or a directory with
- * such folders). Local: no MPI. `result` may be NULL. */
+/* Assembles files from the pieces that the method per-process left in `path` (a *.pieces folder, or a
+ * directory with such folders). Local: no MPI. `result` may be NULL. */
 HAKOBI_API int hakobi_gather_pieces(const char* path, hakobi_gather_result** result);
 HAKOBI_API const char* hakobi_gather_result_file(const hakobi_gather_result* result, int index);
 HAKOBI_API const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index);
 HAKOBI_API void hakobi_gather_result_free(hakobi_gather_result* result);
 
-/* ---- Collectives ---------------------------------------------------------------------------------------------- */
+/* ---- Collectives --------------------------------------------------------------------------------------- */
 
 /* Collective operations on a declared network, planned once and executed many times (hakobi::Collectives). */
 typedef struct hakobi_collectives hakobi_collectives;
@@ -476,9 +495,9 @@ typedef struct hakobi_collectives_options {
 /* Collective over `comm`; `options` may be NULL. On an error *collectives is NULL. */
 HAKOBI_API int hakobi_collectives_create(hakobi_comm* comm, const hakobi_collectives_options* options,
                                          hakobi_collectives** collectives);
-/* Planning is collective; arguments are equal on every rank. On an error *plan is NULL. Sizes of input and output:
- * allreduce `count` elements each; alltoall a block per rank each; allgather one block, and a block per rank; broadcast
- * no input, and `bytes`. */
+/* Planning is collective; arguments are equal on every rank. On an error *plan is NULL. Sizes of input and
+ * output: allreduce `count` elements each; alltoall a block per rank each; allgather one block, and a block
+ * per rank; broadcast no input, and `bytes`. */
 HAKOBI_API int hakobi_collectives_allreduce(hakobi_collectives* collectives, int type, int reduction,
                                             int64_t count, hakobi_collective_plan** plan);
 HAKOBI_API int hakobi_collectives_alltoall(hakobi_collectives* collectives, int64_t block_bytes,
@@ -490,16 +509,16 @@ HAKOBI_API int hakobi_collectives_broadcast(hakobi_collectives* collectives, int
 /* Releases the message context and `collectives`; afterwards its plans may only be freed. Collective. */
 HAKOBI_API int hakobi_collectives_free(hakobi_collectives* collectives);
 
-/* Collective over the plan's ranks. `input` may be `output` (allgather: the rank's own block of it). start and wait do
- * the same in two steps; the memory must stay valid until wait returns. Ranks start plans in the same order, and may wait
- * for them in any order. Errors of start (the plan is in progress, or NULL
- * instead of data) are local to this rank. */
+/* Collective over the plan's ranks. `input` may be `output` (allgather: the rank's own block of it). start
+ * and wait do the same in two steps; the memory must stay valid until wait returns. Ranks start plans in the
+ * same order, and may wait for them in any order. Errors of start (the plan is in progress, or NULL instead
+ * of data) are local to this rank. */
 HAKOBI_API int hakobi_collective_plan_execute(hakobi_collective_plan* plan, const void* input, void* output);
 HAKOBI_API int hakobi_collective_plan_start(hakobi_collective_plan* plan, const void* input, void* output);
 HAKOBI_API int hakobi_collective_plan_test(hakobi_collective_plan* plan, int* is_complete);
 HAKOBI_API int hakobi_collective_plan_wait(hakobi_collective_plan* plan);
-/* The same for memory of a GPU: input is read when what `stream` holds at start_on is done, and what it is given after wait_on finds the
- * output. */
+/* The same for memory of a GPU: input is read when what `stream` holds at start_on is done, and what it is
+ * given after wait_on finds the output. */
 HAKOBI_API int hakobi_collective_plan_start_on(hakobi_collective_plan* plan, const void* input, void* output,
                                                void* stream);
 HAKOBI_API int hakobi_collective_plan_wait_on(hakobi_collective_plan* plan, void* stream);
@@ -508,17 +527,17 @@ HAKOBI_API const char* hakobi_collective_plan_explain(const hakobi_collective_pl
 /* Never communicates. */
 HAKOBI_API void hakobi_collective_plan_free(hakobi_collective_plan* plan);
 
-/* ---- Halos ---------------------------------------------------------------------------------------------------- */
+/* ---- Halos --------------------------------------------------------------------------------------------- */
 
-/* Memory that the ranks of a node share (hakobi::allocate_shared), and the exchange of ghost layers between the ranks of a
- * grid (hakobi::Halo; docs/exchange.md). */
+/* Memory that the ranks of a node share (hakobi::allocate_shared), and the exchange of ghost layers between
+ * the ranks of a grid (hakobi::Halo; docs/exchange.md). */
 typedef struct hakobi_shared hakobi_shared;
 typedef struct hakobi_halo hakobi_halo;
 
 enum { HAKOBI_MAX_HALO_DIMS = 5 };
 
-/* The grid, slowest dimension first; the first num_dims entries of each array are used. `extents` are this rank's own
- * elements; the other members are equal on every rank. Ranks are numbered in C order. */
+/* The grid, slowest dimension first; the first num_dims entries of each array are used. `extents` are this
+ * rank's own elements; the other members are equal on every rank. Ranks are numbered in C order. */
 typedef struct hakobi_halo_grid {
     size_t struct_size;
     int num_dims;
@@ -547,22 +566,24 @@ typedef struct hakobi_halo_options {
     double timeout_s; /* longest wait for a neighbour before the program is aborted; 0: no limit */
 } hakobi_halo_options;
 
-/* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never communicates. */
+/* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never
+ * communicates. */
 HAKOBI_API int hakobi_shared_allocate(hakobi_comm* comm, int64_t bytes, hakobi_shared** shared);
 HAKOBI_API void* hakobi_shared_data(const hakobi_shared* shared);
 HAKOBI_API void hakobi_shared_free(hakobi_shared* shared);
 
-/* Collective over `comm`; `options` may be NULL. The fields' memory must stay valid until hakobi_halo_free. On an error
- * *halo is NULL. */
+/* Collective over `comm`; `options` may be NULL. The fields' memory must stay valid until hakobi_halo_free.
+ * On an error *halo is NULL. */
 HAKOBI_API int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fields,
                                 const hakobi_halo_field* fields, const hakobi_halo_options* options,
                                 hakobi_halo** halo);
-/* Between the two calls neither read nor write ghosts, and do not write own elements that are ghosts of a neighbour.
- * Every rank calls them; a call out of order returns HAKOBI_INVALID_ARGUMENT and changes nothing. */
+/* Between the two calls neither read nor write ghosts, and do not write own elements that are ghosts of a
+ * neighbour. Every rank calls them; a call out of order returns HAKOBI_INVALID_ARGUMENT and changes
+ * nothing. */
 HAKOBI_API int hakobi_halo_start(hakobi_halo* halo);
 HAKOBI_API int hakobi_halo_wait(hakobi_halo* halo);
-/* The same for fields of a GPU's memory: own elements are sent when what `stream` holds at start_on is done, and what it is given after
- * wait_on finds the ghosts (hakobi::Halo::start). */
+/* The same for fields of a GPU's memory: own elements are sent when what `stream` holds at start_on is done,
+ * and what it is given after wait_on finds the ghosts (hakobi::Halo::start). */
 HAKOBI_API int hakobi_halo_start_on(hakobi_halo* halo, void* stream);
 HAKOBI_API int hakobi_halo_wait_on(hakobi_halo* halo, void* stream);
 /* How data reaches each neighbour; valid as long as `halo`. */
@@ -570,9 +591,10 @@ HAKOBI_API const char* hakobi_halo_explain(const hakobi_halo* halo);
 /* Never communicates. */
 HAKOBI_API void hakobi_halo_free(hakobi_halo* halo);
 
-/* ---- Buffer arrays -------------------------------------------------------------------------------------------- */
+/* ---- Buffer arrays ------------------------------------------------------------------------------------- */
 
-/* Lists of memory pieces that are sent and received as one message (hakobi::BufferArrays; docs/exchange.md). */
+/* Lists of memory pieces that are sent and received as one message (hakobi::BufferArrays;
+ * docs/exchange.md). */
 typedef struct hakobi_buffer_arrays hakobi_buffer_arrays;
 typedef struct hakobi_buffer_array hakobi_buffer_array;
 
@@ -583,15 +605,16 @@ typedef struct hakobi_buffer_arrays_options {
     int64_t pack_bytes; /* 0: 1 MiB */
 } hakobi_buffer_arrays_options;
 
-/* Collective over `comm`. On an error *arrays is NULL. Freeing never communicates; remaining lists stay usable. */
+/* Collective over `comm`. On an error *arrays is NULL. Freeing never communicates; remaining lists stay
+ * usable. */
 HAKOBI_API int hakobi_buffer_arrays_get(hakobi_comm* comm, const hakobi_buffer_arrays_options* options,
                                         hakobi_buffer_arrays** arrays);
 /* "cma" or "packed"; NULL if there is no such rank. */
 HAKOBI_API const char* hakobi_buffer_arrays_path_to(const hakobi_buffer_arrays* arrays, int rank);
 HAKOBI_API void hakobi_buffer_arrays_free(hakobi_buffer_arrays* arrays);
 
-/* All local: make an empty list, append a piece (its memory must stay valid during operations; sending only reads it),
- * remove all pieces. */
+/* All local: make an empty list, append a piece (its memory must stay valid during operations; sending only
+ * reads it), remove all pieces. */
 HAKOBI_API int hakobi_buffer_array_make(const hakobi_buffer_arrays* arrays, hakobi_buffer_array** list);
 HAKOBI_API int hakobi_buffer_array_append(hakobi_buffer_array* list, void* data, int64_t bytes);
 /* The same, and where the piece is: HAKOBI_MEMORY_AUTOMATIC, as above, ... */
@@ -599,31 +622,34 @@ HAKOBI_API int hakobi_buffer_array_append_memory(hakobi_buffer_array* list, void
                                                  int memory);
 HAKOBI_API int hakobi_buffer_array_release(hakobi_buffer_array* list);
 HAKOBI_API int64_t hakobi_buffer_array_bytes(const hakobi_buffer_array* list);
-/* Start an operation and return immediately. Between two ranks, the k-th send with a tag (0 to 10000) matches the k-th
- * receive with that tag. `done` progresses the operation; `done` and `wait` return HAKOBI_FORMAT if the sizes differ. */
+/* Start an operation and return immediately. Between two ranks, the k-th send with a tag (0 to 10000) matches
+ * the k-th receive with that tag. `done` progresses the operation; `done` and `wait` return HAKOBI_FORMAT if
+ * the sizes differ. */
 HAKOBI_API int hakobi_buffer_array_send(hakobi_buffer_array* list, int to, int tag);
 HAKOBI_API int hakobi_buffer_array_receive(hakobi_buffer_array* list, int from, int tag);
 HAKOBI_API int hakobi_buffer_array_done(hakobi_buffer_array* list, int* is_done);
 HAKOBI_API int hakobi_buffer_array_wait(hakobi_buffer_array* list);
-/* The same for pieces of a GPU's memory: they are read or written when what `stream` holds at the call is done, and what it is given
- * after wait_on finds them received. */
+/* The same for pieces of a GPU's memory: they are read or written when what `stream` holds at the call is
+ * done, and what it is given after wait_on finds them received. */
 HAKOBI_API int hakobi_buffer_array_send_on(hakobi_buffer_array* list, int to, int tag, void* stream);
 HAKOBI_API int hakobi_buffer_array_receive_on(hakobi_buffer_array* list, int from, int tag, void* stream);
 HAKOBI_API int hakobi_buffer_array_wait_on(hakobi_buffer_array* list, void* stream);
 HAKOBI_API void hakobi_buffer_array_free(hakobi_buffer_array* list);
 
-/* ---- Where ranks are ------------------------------------------------------------------------------------------ */
+/* ---- Where ranks are ----------------------------------------------------------------------------------- */
 
 /* The node and socket of each rank (hakobi::Topology). */
 typedef struct hakobi_topology hakobi_topology;
 
-/* Traffic between nodes in one exchange of all faces, in the weights' unit: original order, reordered; and in total. */
+/* Traffic between nodes in one exchange of all faces, in the weights' unit: original order, reordered; and in
+ * total. */
 typedef struct hakobi_traffic {
     size_t struct_size;
     int64_t between_nodes_before, between_nodes_after, total;
 } hakobi_traffic;
 
-/* Determined from the machine (collective over `comm`), or as declared (local; `socket_of_rank` may be NULL). */
+/* Determined from the machine (collective over `comm`), or as declared (local; `socket_of_rank` may be
+ * NULL). */
 HAKOBI_API int hakobi_topology_discover(hakobi_comm* comm, hakobi_topology** topology);
 HAKOBI_API int hakobi_topology_declare(int num_ranks, const int* node_of_rank, const int* socket_of_rank,
                                        hakobi_topology** topology);
@@ -632,16 +658,16 @@ HAKOBI_API int hakobi_topology_num_nodes(const hakobi_topology* topology);
 /* -1 if there is no such rank. */
 HAKOBI_API int hakobi_topology_node_of(const hakobi_topology* topology, int rank);
 HAKOBI_API int hakobi_topology_socket_of(const hakobi_topology* topology, int rank);
-/* Maps the ranks to the positions of a grid of ranks[0] x … in C order (`rank_at`: the rank at each position), so that
- * neighbours share memory as far as possible. `weights`: bytes of a face normal to each dimension; NULL: all equal.
- * `is_periodic` NULL: no dimension is. `traffic` may be NULL. Local. */
+/* Maps the ranks to the positions of a grid of ranks[0] x … in C order (`rank_at`: the rank at each
+ * position), so that neighbours share memory as far as possible. `weights`: bytes of a face normal to each
+ * dimension; NULL: all equal. `is_periodic` NULL: no dimension is. `traffic` may be NULL. Local. */
 HAKOBI_API int hakobi_topology_reorder(const hakobi_topology* topology, int num_dims, const int* ranks,
                                        const int64_t* weights, const int* is_periodic, int* rank_at,
                                        hakobi_traffic* traffic);
 HAKOBI_API void hakobi_topology_free(hakobi_topology* topology);
 
-/* The same processes, renumbered so that the ranks form the grid in C order. Collective over `comm`; `rank_at` (num_ranks
- * entries) is equal on every rank. On an error *reordered is NULL. */
+/* The same processes, renumbered so that the ranks form the grid in C order. Collective over `comm`;
+ * `rank_at` (num_ranks entries) is equal on every rank. On an error *reordered is NULL. */
 HAKOBI_API int hakobi_comm_reordered(hakobi_comm* comm, int num_ranks, const int* rank_at,
                                      hakobi_comm** reordered);
 

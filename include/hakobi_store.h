@@ -1,4 +1,5 @@
-/* The field store in C: the calls of hakobi/store.hpp, with int codes for exceptions. C99 and C++. Does not use MPI.
+/* The field store in C: the calls of hakobi/store.hpp, with int codes for exceptions. C99 and C++. Does not
+ * use MPI.
  *
  *     hakobi_store* store; hakobi_listing* fields;
  *     hakobi_store_open("forecast", &(hakobi_store_options){.struct_size = sizeof(hakobi_store_options),
@@ -9,8 +10,8 @@
  *     hakobi_store_read(store, fields, index, 0, values, num_bytes);
  *     hakobi_listing_free(fields); hakobi_store_close(store); hakobi_store_free(store);
  *
- * Errors are reported as in hakobi.h: codes, and hakobi_error_text. Texts are UTF-8 and end with a 0 byte. All calls are
- * local. A store may be used from several threads, a listing from one thread at a time. */
+ * Errors are reported as in hakobi.h: codes, and hakobi_error_text. Texts are UTF-8 and end with a 0 byte.
+ * All calls are local. A store may be used from several threads, a listing from one thread at a time. */
 #ifndef HAKOBI_STORE_H
 #define HAKOBI_STORE_H
 
@@ -81,9 +82,11 @@ typedef struct hakobi_field_info {
 } hakobi_field_info;
 HAKOBI_API int hakobi_listing_get(hakobi_listing* listing, int64_t index, hakobi_field_info* info);
 
-/* The keywords of the listing's fields, "class,expver,…", in the schema's order. Valid until the next call on the listing. */
+/* The keywords of the listing's fields, "class,expver,…", in the schema's order. Valid until the next call on
+ * the listing. */
 HAKOBI_API int hakobi_listing_keywords(hakobi_listing* listing, const char** keywords);
-/* Passes every field of the listing to `receive`, in the listing's order, on this thread; verifies checksums. */
+/* Passes every field of the listing to `receive`, in the listing's order, on this thread; verifies
+ * checksums. */
 HAKOBI_API int hakobi_store_retrieve(hakobi_store* store, const hakobi_listing* listing,
                                      void (*receive)(void* context, int64_t index, const void* bytes,
                                                      int64_t num_bytes),
@@ -94,7 +97,8 @@ HAKOBI_API int hakobi_store_retrieve_one(hakobi_store* store, const char* key, v
 /* Reads part of a field, `num_bytes` from `offset_bytes`, into `bytes`. */
 HAKOBI_API int hakobi_store_read(hakobi_store* store, hakobi_listing* listing, int64_t index,
                                  int64_t offset_bytes, void* bytes, int64_t num_bytes);
-/* The values of a GRIB message: sets *num_values to their number, and copies at most `room` of them to `values`. */
+/* The values of a GRIB message: sets *num_values to their number, and copies at most `room` of them to
+ * `values`. */
 HAKOBI_API int hakobi_grib_values(const void* message, int64_t num_bytes, double* values, int64_t room,
                                   int64_t* num_values);
 /* The same of any key of ecCodes that has several numbers ("latitudes"). */

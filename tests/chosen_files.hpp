@@ -1,4 +1,5 @@
-// Several files of tests make one program: --files=plan_test.cpp,choice_test.cpp runs the tests of these alone.
+// Several files of tests make one program: --files=plan_test.cpp,choice_test.cpp runs the tests of these
+// alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@ inline std::string_view name_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// Narrows GoogleTest's filter to the files that `argv` names, unless it has been given one. False with a line on stderr where one has no
-/// test, or shares a suite with another file. Call it after InitGoogleTest.
+/// Narrows GoogleTest's filter to the files that `argv` names, unless it has been given one. False with a
+/// line on stderr where one has no test, or shares a suite with another file. Call it after InitGoogleTest.
 inline bool choose_files(int argc, char** argv) {
     constexpr std::string_view option = "--files=";
     std::string_view files;

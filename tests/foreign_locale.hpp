@@ -10,7 +10,8 @@
 
 namespace hakobi {
 
-/// While one exists the program is in a locale such as "de_DE", which is made where the system has not got it.
+/// While one exists the program is in a locale such as "de_DE", which is made where the system has not got
+/// it.
 class ForeignLocale {
   public:
     explicit ForeignLocale(const std::string& name, const std::string& charset = "UTF-8")

@@ -1,5 +1,6 @@
-// main of every test that runs under an MPI launcher: one GoogleTest process a rank, rank 0 prints, and the exit
-// status is the worst of all ranks. All ranks shuffle with the same seed, or collectives would not match.
+// main of every test that runs under an MPI launcher: one GoogleTest process a rank, rank 0 prints, and the
+// exit status is the worst of all ranks. All ranks shuffle with the same seed, or collectives would not
+// match.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// CUDA's driver API, as cuda.h has it: CUresult and CUdevice are int, a CUdeviceptr is an address, the others are pointers.
+// CUDA's driver API, as cuda.h has it: CUresult and CUdevice are int, a CUdeviceptr is an address, the others
+// are pointers.
 #include <dlfcn.h>
 
 #include <array>

@@ -6,7 +6,8 @@
 
 namespace hakobi::apps {
 
-/// Device number `place` modulo the driver's number of them, or null where this machine has no such driver, or it no device.
+/// Device number `place` modulo the driver's number of them, or null where this machine has no such driver,
+/// or it no device.
 [[nodiscard]] std::shared_ptr<Gpu> open_cuda(int place);
 [[nodiscard]] std::shared_ptr<Gpu> open_hip(int place);
 

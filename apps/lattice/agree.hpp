@@ -17,8 +17,8 @@ struct Failure {
     }
 };
 
-/// Throws the most severe failure of all ranks, the lowest rank's of several, on every rank; returns when there is
-/// none. Collective over `comm`.
+/// Throws the most severe failure of all ranks, the lowest rank's of several, on every rank; returns when
+/// there is none. Collective over `comm`.
 void throw_if_any_failed(const Comm& comm, const Failure& failure);
 
 /// Runs `action` on rank 0 alone; what it throws as Error every rank throws. Collective.

@@ -18,7 +18,8 @@ namespace hakobi::lattice {
 ///  2. The buffers travel while the caller computes the sites inside.
 ///  3. The received half spinors (`wait`) take the ghosts' place for the sites at the edge (`compute`).
 ///
-/// Sites of a face are in lexicographic order on both sides, so that place k in a buffer means the same on both.
+/// Sites of a face are in lexicographic order on both sides, so that place k in a buffer means the same on
+/// both.
 class Edges {
   public:
     /// Collective; all is lent.

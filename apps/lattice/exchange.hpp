@@ -15,8 +15,9 @@ namespace hakobi::lattice {
 /// The ghosts that a field needs: none, those beyond the faces, or also those beyond edges and corners.
 enum class Reach { none, faces, corners };
 
-/// The planned exchange of one field's ghost layers, used again and again. Between `start` and `wait` the field's
-/// own sites may be read, not written, and its ghosts neither. Both are collective over the exchange's communicator.
+/// The planned exchange of one field's ghost layers, used again and again. Between `start` and `wait` the
+/// field's own sites may be read, not written, and its ghosts neither. Both are collective over the
+/// exchange's communicator.
 class Ghosts {
   public:
     virtual ~Ghosts() = default;
@@ -29,8 +30,9 @@ struct FaceCounts {
     std::array<std::array<std::int64_t, 2>, num_directions> sent{}, received{};
 };
 
-/// The planned exchange of projected half spinors through the faces: buffers on both sides, 12 doubles a site.
-/// Between `start` and `wait` none of them may be touched; what was received stays until the next `start`.
+/// The planned exchange of projected half spinors through the faces: buffers on both sides, 12 doubles a
+/// site. Between `start` and `wait` none of them may be touched; what was received stays until the next
+/// `start`.
 class Halves {
   public:
     virtual ~Halves() = default;
@@ -57,8 +59,8 @@ class Exchange {
 
 /// The names that make_exchange takes.
 [[nodiscard]] std::span<const std::string_view> exchange_names();
-/// Collective over `comm`; `geometry` and `comm` are lent. Throws invalid_argument for an unknown name, not_found for
-/// "hakobi-device" where a rank has no GPU.
+/// Collective over `comm`; `geometry` and `comm` are lent. Throws invalid_argument for an unknown name,
+/// not_found for "hakobi-device" where a rank has no GPU.
 [[nodiscard]] std::unique_ptr<Exchange> make_exchange(std::string_view name, const Comm& comm,
                                                       const Geometry& geometry);
 

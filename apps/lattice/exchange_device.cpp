@@ -6,9 +6,9 @@
 namespace hakobi::lattice {
 namespace {
 
-// A field's copy on the GPU, whose ghosts Halo fills. The operator is computed on the host, so what was computed goes there
-// before the exchange, and comes back with the ghosts after it; all in the order of one stream, which the host waits for at
-// the end alone.
+// A field's copy on the GPU, whose ghosts Halo fills. The operator is computed on the host, so what was
+// computed goes there before the exchange, and comes back with the ghosts after it; all in the order of one
+// stream, which the host waits for at the end alone.
 class DeviceGhosts final : public Ghosts {
   public:
     DeviceGhosts(std::shared_ptr<apps::Gpu> gpu, std::shared_ptr<std::byte> on_device, double* data,

@@ -17,8 +17,8 @@ class HakobiGhosts final : public Ghosts {
     Halo halo_;
 };
 
-// A direction's halves as an array of four: from below, to below, to above, from above. The middle two are a grid's own
-// elements, the outer ones its ghosts.
+// A direction's halves as an array of four: from below, to below, to above, from above. The middle two are a
+// grid's own elements, the outer ones its ghosts.
 class HakobiHalves final : public Halves {
   public:
     HakobiHalves(const Comm& comm, const Geometry& geometry, const FaceCounts& counts) {

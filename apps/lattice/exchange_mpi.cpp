@@ -130,8 +130,8 @@ class MpiExchange final : public Exchange {
         return std::make_unique<MpiHalves>(comm_.handle(), geometry_, counts);
     }
 
-    // Faces: one round, all directions in flight at once. Corners: a round a direction, each with the ghosts that the
-    // rounds before it have filled.
+    // Faces: one round, all directions in flight at once. Corners: a round a direction, each with the ghosts
+    // that the rounds before it have filled.
     std::unique_ptr<Ghosts> plan(double* data, int num_components, Reach reach) override {
         std::vector<std::vector<Message>> rounds;
         for (int mu = 0; mu < num_directions; ++mu) {

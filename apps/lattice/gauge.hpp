@@ -7,8 +7,8 @@
 
 namespace hakobi::lattice {
 
-/// The links of this rank's sites with ghosts around: U_mu(x) joins x and x + mu. A site's four links lie one after
-/// the other, a link's rows first: 72 doubles a site.
+/// The links of this rank's sites with ghosts around: U_mu(x) joins x and x + mu. A site's four links lie one
+/// after the other, a link's rows first: 72 doubles a site.
 class Gauge {
   public:
     static constexpr int doubles_per_link = 18;
@@ -24,8 +24,8 @@ class Gauge {
     /// Brings the ghosts (edges and corners included) up to date after links were set. Collective.
     void update() { field_.update(); }
 
-    /// The sum of the six paths around the link's plaquettes: Re Tr (U_mu(x) staple^dagger) summed over them is the
-    /// action's part. Ghosts must be up to date.
+    /// The sum of the six paths around the link's plaquettes: Re Tr (U_mu(x) staple^dagger) summed over them
+    /// is the action's part. Ghosts must be up to date.
     [[nodiscard]] Su3 staple(std::int32_t site, int mu) const;
 
   private:

@@ -11,11 +11,12 @@
 #include "agree.hpp"
 #include "site_codec.hpp"
 
-// The public interface of Hakobi writes files of its own layout (hakobi/output.hpp); this one is given. Blocks therefore
-// go through collective MPI-IO calls, which `hakobi run` carries by the engine.
+// The public interface of Hakobi writes files of its own layout (hakobi/output.hpp); this one is given.
+// Blocks therefore go through collective MPI-IO calls, which `hakobi run` carries by the engine.
 //
 //  1. Rank 0 reads the header, or composes it; all ranks learn it.
-//  2. Every rank opens the file, sets a view of its block (a subarray of sites), and takes part in one collective call.
+//  2. Every rank opens the file, sets a view of its block (a subarray of sites), and takes part in one
+//     collective call.
 //  3. At the end of each step all ranks learn of a failure on any rank, and leave together.
 namespace hakobi::lattice {
 namespace {

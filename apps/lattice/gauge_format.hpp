@@ -12,13 +12,13 @@
 
 /// The parts of gauge configuration files around the links, as pure functions on text and bytes.
 ///
-/// NERSC: a text header, BEGIN_HEADER to END_HEADER, and the links: sites with x fastest, four links each, rows of a link
-/// one after the other; DATATYPE 4D_SU3_GAUGE leaves the third row out. CHECKSUM is the sum of all 32-bit words of
-/// the links.
-/// ILDG: a LIME file, that is records of a 144-byte header (magic, version, flags, length, type; big-endian) and data
-/// padded to 8 bytes. `ildg-format` (XML) has extents and precision, `ildg-binary-data` the links, always 3 rows and
-/// big-endian; `scidac-checksum` (XML) two sums of the sites' CRC-32. (ILDG file format, revision 1.2; the LIME and QIO
-/// libraries of USQCD.)
+/// NERSC: a text header, BEGIN_HEADER to END_HEADER, and the links: sites with x fastest, four links each,
+/// rows of a link one after the other; DATATYPE 4D_SU3_GAUGE leaves the third row out. CHECKSUM is the sum of
+/// all 32-bit words of the links.
+/// ILDG: a LIME file, that is records of a 144-byte header (magic, version, flags, length, type; big-endian)
+/// and data padded to 8 bytes. `ildg-format` (XML) has extents and precision, `ildg-binary-data` the links,
+/// always 3 rows and big-endian; `scidac-checksum` (XML) two sums of the sites' CRC-32. (ILDG file format,
+/// revision 1.2; the LIME and QIO libraries of USQCD.)
 namespace hakobi::lattice {
 
 enum class GaugeFormat { nersc, ildg };

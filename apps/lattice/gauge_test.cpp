@@ -92,8 +92,8 @@ TEST_F(GaugeWorld, StaplesMakeUpTheAction) {
     });
 }
 
-// Strong coupling: beta/18 + beta^2/216 to the fourth order. Weak coupling: 0.5937 at beta 6 on large lattices
-// (G. Boyd et al., Nuclear Physics B 469 (1996), 419).
+// Strong coupling: beta/18 + beta^2/216 to the fourth order. Weak coupling: 0.5937 at beta 6 on large
+// lattices (G. Boyd et al., Nuclear Physics B 469 (1996), 419).
 TEST_F(GaugeWorld, TheHeatbathMeetsKnownPlaquettes) {
     if (comm.size() > 2) GTEST_SKIP() << "the same bits as with fewer ranks: other tests hold that";
     const auto mean = [&](const Extents& extents, double beta, int num_thermal, int num_measured) {

@@ -10,8 +10,8 @@
 
 namespace hakobi::lattice {
 
-/// Directions in the field's order: 0 is x, 1 y, 2 z, 3 t. In memory and in files x is fastest, so the dimension
-/// of an array (slowest first) that belongs to direction `mu` is 3 - mu.
+/// Directions in the field's order: 0 is x, 1 y, 2 z, 3 t. In memory and in files x is fastest, so the
+/// dimension of an array (slowest first) that belongs to direction `mu` is 3 - mu.
 inline constexpr int num_directions = 4;
 using Extents = std::array<std::int64_t, num_directions>;
 using RankGrid = std::array<int, num_directions>;
@@ -20,15 +20,15 @@ using RankGrid = std::array<int, num_directions>;
     return static_cast<std::size_t>(i);
 }
 
-/// One rank's part of a periodic 4-D lattice. A direction with more than one rank has a ghost layer on both sides;
-/// in the others a neighbour across the edge is the site on the other side of the same block. Sites are known by
-/// their *stored* index: their place in an array of `stored` extents, ghosts included.
+/// One rank's part of a periodic 4-D lattice. A direction with more than one rank has a ghost layer on both
+/// sides; in the others a neighbour across the edge is the site on the other side of the same block. Sites
+/// are known by their *stored* index: their place in an array of `stored` extents, ghosts included.
 class Geometry {
   public:
     /// Local. Ranks count through the grid in C order with t slowest (hakobi::split's order); the first
-    /// `global % grid` parts of a direction are one site longer. Throws invalid_argument: an odd extent or one below
-    /// 2 (sites could not be coloured even and odd), more than 2^26 sites, a grid that is not made of `num_ranks`
-    /// ranks or has more ranks in a direction than sites.
+    /// `global % grid` parts of a direction are one site longer. Throws invalid_argument: an odd extent or
+    /// one below 2 (sites could not be coloured even and odd), more than 2^26 sites, a grid that is not made
+    /// of `num_ranks` ranks or has more ranks in a direction than sites.
     Geometry(const Extents& global, const RankGrid& grid, int num_ranks, int rank);
 
     [[nodiscard]] const Extents& global() const { return global_; }
@@ -47,8 +47,8 @@ class Geometry {
 
     /// This rank's sites in lexicographic order, x fastest: the order of files.
     [[nodiscard]] std::span<const std::int32_t> sites() const { return sites_; }
-    /// The sites of a parity (0 even, 1 odd, by the sum of the global coordinates): those without a ghost among
-    /// their neighbours, and the others.
+    /// The sites of a parity (0 even, 1 odd, by the sum of the global coordinates): those without a ghost
+    /// among their neighbours, and the others.
     [[nodiscard]] std::span<const std::int32_t> interior(int parity) const { return interior_[at(parity)]; }
     [[nodiscard]] std::span<const std::int32_t> boundary(int parity) const { return boundary_[at(parity)]; }
 
@@ -75,8 +75,9 @@ class Geometry {
     std::array<std::vector<std::int32_t>, 2> interior_, boundary_;
 };
 
-/// How many ranks to use in each direction: `num_ranks` factored so that the blocks have the smallest surface, over
-/// the directions named in `directions` ("xyzt", "yzt", …). Throws invalid_argument when none fits.
+/// How many ranks to use in each direction: `num_ranks` factored so that the blocks have the smallest
+/// surface, over the directions named in `directions` ("xyzt", "yzt", …). Throws invalid_argument when none
+/// fits.
 [[nodiscard]] RankGrid choose_rank_grid(const Extents& global, int num_ranks, std::string_view directions);
 
 /// "8x8x8x16"

@@ -190,8 +190,8 @@ HAKOBI_INLINE void hop_sites(const Hop& a, const std::int32_t* sites, std::int64
 
 }  // namespace
 
-// The compiler fuses the same operations for a site inside and at the edge: full spinors go through one function, and
-// halves through the same expressions. Tests hold that results are the same bits.
+// The compiler fuses the same operations for a site inside and at the edge: full spinors go through one
+// function, and halves through the same expressions. Tests hold that results are the same bits.
 HAKOBI_VECTORISED void hop(const Hop& arguments, const std::int32_t* sites, std::int64_t count) {
     if (arguments.is_adjoint) {
         hop_sites<-1>(arguments, sites, count);

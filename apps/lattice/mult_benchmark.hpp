@@ -21,14 +21,15 @@ struct MultTimes {
     int batch = 0;                   ///< mults in a sample
 };
 
-/// Times the contenders in turns, forwards and backwards, for `budget_s` altogether, at least 10 samples each.
-/// Collective; times are equal on all ranks.
+/// Times the contenders in turns, forwards and backwards, for `budget_s` altogether, at least 10 samples
+/// each. Collective; times are equal on all ranks.
 [[nodiscard]] std::vector<MultTimes> time_mults(const Comm& comm,
                                                 const std::vector<MultContender>& contenders,
                                                 double budget_s);
 
-/// How many times as fast as `first` an operator is: the ratio of the medians, and what it is from where both are at the
-/// quartiles that speak against it to where both are at those that speak for it. The interval holds the ratio.
+/// How many times as fast as `first` an operator is: the ratio of the medians, and what it is from where both
+/// are at the quartiles that speak against it to where both are at those that speak for it. The interval
+/// holds the ratio.
 struct Speedup {
     double ratio = 0, low = 0, high = 0;
     [[nodiscard]] bool differs() const { return low > 1 || high < 1; }

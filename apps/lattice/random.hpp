@@ -9,9 +9,9 @@
 
 namespace hakobi::lattice {
 
-/// Random numbers that belong to a place, not to a rank: Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, Parallel
-/// random numbers: as easy as 1, 2, 3, SC'11) with the seed as key and (draw, epoch, place) as counter. The same
-/// configuration comes out on any decomposition.
+/// Random numbers that belong to a place, not to a rank: Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D.
+/// Shaw, Parallel random numbers: as easy as 1, 2, 3, SC'11) with the seed as key and (draw, epoch, place) as
+/// counter. The same configuration comes out on any decomposition.
 class PlaceRandom {
   public:
     PlaceRandom(std::uint64_t seed, std::uint32_t epoch, std::uint64_t place)

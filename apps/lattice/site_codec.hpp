@@ -9,7 +9,8 @@
 
 namespace hakobi::lattice {
 
-/// This rank's links as they stand in a file: sites in geometry order, `layout.site_bytes()` each. Local, pure.
+/// This rank's links as they stand in a file: sites in geometry order, `layout.site_bytes()` each. Local,
+/// pure.
 [[nodiscard]] std::vector<std::byte> encode_links(const Gauge& gauge, const GaugeLayout& layout);
 
 /// Sets this rank's links from such bytes; a third row that is not there is completed. Local.

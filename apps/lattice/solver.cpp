@@ -49,7 +49,8 @@ void Solver::apply_even(Spinor& in, Spinor& out, bool is_adjoint) {
 }
 
 // Conjugate gradients for Mee^dagger Mee x = Mee^dagger source_even from `x`, until the residual of Mee x =
-// source_even is estimated below the tolerance: r is carried for the normal equations, s for the equations themselves.
+// source_even is estimated below the tolerance: r is carried for the normal equations, s for the equations
+// themselves.
 int Solver::iterate(Spinor& x, double tolerance, double source_norm, int max_iterations) {
     Spinor& s = source_even_;  // becomes source_even - Mee x
     apply_even(x, image_, false);

@@ -19,9 +19,10 @@ struct Solution {
 ///
 ///     Mee = 1 - kappa^2 Heo Hoe,   Mee^dagger Mee xe = Mee^dagger (be + kappa Heo bo),   xo = bo + kappa Hoe xe,
 ///
-/// H being the hopping term (T. DeGrand, Computer Physics Communications 52 (1988), 161). Two scalars an iteration
-/// travel by `add_up`; they and the solution are the same bits for every decomposition. `x` is the start. When
-/// the recursive residual met the tolerance and the true one did not, it starts again from there. Collective.
+/// H being the hopping term (T. DeGrand, Computer Physics Communications 52 (1988), 161). Two scalars an
+/// iteration travel by `add_up`; they and the solution are the same bits for every decomposition. `x` is the
+/// start. When the recursive residual met the tolerance and the true one did not, it starts again from there.
+/// Collective.
 class Solver {
   public:
     /// Collective; all is lent.
@@ -38,8 +39,8 @@ class Solver {
     Spinor source_even_, residual_, direction_, image_, odd_, normal_;
 };
 
-/// The sum of |psi|^2 over the sites of a parity (-1: all). `scale`: where it is expected. Collective; the same bits
-/// for every decomposition.
+/// The sum of |psi|^2 over the sites of a parity (-1: all). `scale`: where it is expected. Collective; the
+/// same bits for every decomposition.
 [[nodiscard]] double norm_squared(const Spinor& field, int parity, double scale, const AddUp& add_up);
 
 }  // namespace hakobi::lattice

@@ -8,8 +8,8 @@ namespace hakobi::lattice {
 
 using Complex = std::complex<double>;
 
-/// A 3 x 3 complex matrix, rows first; a link of the lattice where it is unitary with determinant 1. Products are
-/// written out: the standard's complex product looks for infinities.
+/// A 3 x 3 complex matrix, rows first; a link of the lattice where it is unitary with determinant 1. Products
+/// are written out: the standard's complex product looks for infinities.
 struct Su3 {
     std::array<Complex, 9> entries{};
 
@@ -57,7 +57,8 @@ inline Su3& operator+=(Su3& a, const Su3& b) {
     return a(0, 0).real() + a(1, 1).real() + a(2, 2).real();
 }
 
-/// The third row that makes two orthonormal ones a matrix of determinant 1: the conjugate of their cross product.
+/// The third row that makes two orthonormal ones a matrix of determinant 1: the conjugate of their cross
+/// product.
 inline void complete_third_row(Su3& m) {
     for (std::size_t j = 0; j < 3; ++j) {
         const std::size_t k = (j + 1) % 3, l = (j + 2) % 3;
@@ -80,8 +81,8 @@ inline void reunitarize(Su3& m) {
     complete_third_row(m);
 }
 
-/// How far a matrix is from SU(3): the largest entry of U U^dagger - 1, or of the third row less what the first two
-/// make it.
+/// How far a matrix is from SU(3): the largest entry of U U^dagger - 1, or of the third row less what the
+/// first two make it.
 [[nodiscard]] inline double unitarity_defect(const Su3& m) {
     Su3 product = m * adjoint(m);
     for (std::size_t i = 0; i < 3; ++i) product(i, i) -= 1;

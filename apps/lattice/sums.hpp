@@ -12,7 +12,8 @@
 
 namespace hakobi::lattice {
 
-/// Adds each value over all ranks, on all ranks: the only way by which the program's scalars travel. Collective.
+/// Adds each value over all ranks, on all ranks: the only way by which the program's scalars travel.
+/// Collective.
 using AddUp = std::function<void(std::span<double>)>;
 
 /// The same by hakobi::Collectives, planned when a number of values comes for the first time.
@@ -33,11 +34,11 @@ class ScalarSums {
     std::map<std::size_t, CollectivePlan> plans_;  // a handful in a run
 };
 
-/// A sum over sites that does not depend on their order nor on how they are spread over ranks. Every value is cut
-/// into whole multiples of three units, each 2^26 times smaller than the one before (J. Demmel, H. D. Nguyen, Parallel
-/// reproducible summation, IEEE Transactions on Computers 64 (2015), 2060: their bins, fixed beforehand); sums of
-/// up to 2^26 such multiples are exact in a double, whatever their order. Parts smaller than the last unit
-/// are lost.
+/// A sum over sites that does not depend on their order nor on how they are spread over ranks. Every value is
+/// cut into whole multiples of three units, each 2^26 times smaller than the one before (J. Demmel, H. D.
+/// Nguyen, Parallel reproducible summation, IEEE Transactions on Computers 64 (2015), 2060: their bins, fixed
+/// beforehand); sums of up to 2^26 such multiples are exact in a double, whatever their order. Parts smaller
+/// than the last unit are lost.
 class SiteSum {
   public:
     /// `scale`: a power of two; values larger than it are found out (`fits`), so are sums far below it.
@@ -62,10 +63,10 @@ class SiteSum {
     double largest_ = 0;
 };
 
-/// The sums over all ranks' sites of `num_values` per-site quantities: `add(sums)` goes through this rank's sites
-/// and adds to each of them. `scale` is where the totals are expected (any positive number); `add` is called again
-/// with another one when that was far off. Equal totals on all ranks, for every decomposition. Collective. A total
-/// that is not finite is NaN.
+/// The sums over all ranks' sites of `num_values` per-site quantities: `add(sums)` goes through this rank's
+/// sites and adds to each of them. `scale` is where the totals are expected (any positive number); `add` is
+/// called again with another one when that was far off. Equal totals on all ranks, for every decomposition.
+/// Collective. A total that is not finite is NaN.
 template <std::size_t num_values, class Add>
 std::array<double, num_values> sum_over_sites(const AddUp& add_up, double scale, const Add& add);
 
@@ -75,7 +76,8 @@ struct Judged {
     double next_scale = 0;
 };
 [[nodiscard]] double power_of_two_above(double value);
-/// `attempts`: how often the scale went down and up so far; it goes up at most so often, and never down after that.
+/// `attempts`: how often the scale went down and up so far; it goes up at most so often, and never down after
+/// that.
 struct Attempts {
     int downwards = 0, upwards = 0;
 };

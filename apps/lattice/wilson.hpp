@@ -47,7 +47,8 @@ class Spinor : public Field {
     const Geometry* geometry_;
 };
 
-/// Independent normal deviates of variance 1 in every real component, or a one in one component of one site. Local.
+/// Independent normal deviates of variance 1 in every real component, or a one in one component of one site.
+/// Local.
 void fill_normal(Spinor& field, std::uint64_t seed);
 void fill_point(Spinor& field, const Extents& where, int spin, int colour);
 
@@ -69,8 +70,8 @@ struct OperatorTimes {
 ///     M psi(x) = psi(x) - kappa sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu)
 ///                                             + (1 + gamma_mu) U_mu(x - mu)^dagger psi(x - mu)
 ///
-/// The sites inside a block are computed while the ghosts of those at its edge travel. Every call is collective; its
-/// result is the same bits for every decomposition.
+/// The sites inside a block are computed while the ghosts of those at its edge travel. Every call is
+/// collective; its result is the same bits for every decomposition.
 class Wilson {
   public:
     /// Keeps a copy of the links with the time boundary's sign in it. Collective.
@@ -81,7 +82,8 @@ class Wilson {
 
     /// out = M in, or M^dagger in: the "mult". `out` is another field.
     void apply(Spinor& in, Spinor& out, bool is_adjoint = false);
-    /// out = base_factor base + hop_factor (hopping term of in), on the sites of `parity` (-1: all); `base` may be out.
+    /// out = base_factor base + hop_factor (hopping term of in), on the sites of `parity` (-1: all); `base`
+    /// may be out.
     void hop(Spinor& in, const Spinor& base, Spinor& out, int parity, double base_factor, double hop_factor,
              bool is_adjoint);
 

@@ -9,7 +9,8 @@
 #include "setting_test.hpp"
 #include "solver.hpp"
 
-// Ranks 1 to 4: each test goes through every way of cutting its lattice into blocks that the rank count allows.
+// Ranks 1 to 4: each test goes through every way of cutting its lattice into blocks that the rank count
+// allows.
 namespace hakobi::lattice {
 namespace {
 

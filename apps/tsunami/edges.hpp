@@ -12,14 +12,14 @@ namespace hakobi::tsunami {
 /// them.
 enum class Boundary { open, wall };
 
-/// The region's edges as one block of a 2-D decomposition meets them: fills the ghost cells that no neighbour fills.
-/// Ranks count in C order, as hakobi::split has them. A value.
+/// The region's edges as one block of a 2-D decomposition meets them: fills the ghost cells that no neighbour
+/// fills. Ranks count in C order, as hakobi::split has them. A value.
 class Edges {
   public:
     Edges(std::span<const int> dims, int rank, Boundary boundary);
 
-    /// Ghost columns of rows, and ghost rows of columns, without corners. `wall_sign`: what becomes of the sign where a
-    /// wall mirrors the field (-1 for the momentum across it). Local.
+    /// Ghost columns of rows, and ghost rows of columns, without corners. `wall_sign`: what becomes of the
+    /// sign where a wall mirrors the field (-1 for the momentum across it). Local.
     void fill_columns(CellField& field, double wall_sign = 1) const;
     void fill_rows(CellField& field, double wall_sign = 1) const;
 

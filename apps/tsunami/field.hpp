@@ -13,11 +13,13 @@ namespace hakobi::tsunami {
 
 inline constexpr std::int64_t num_ghosts = 2;
 
-/// One value a cell of this rank's block, with two ghost cells on every side, in memory that the node's ranks share. With a GPU
-/// there is a copy of it there, which Halo and Output use; the cells are computed on the host.
+/// One value a cell of this rank's block, with two ghost cells on every side, in memory that the node's ranks
+/// share. With a GPU there is a copy of it there, which Halo and Output use; the cells are computed on the
+/// host.
 class CellField {
   public:
-    /// Collective over `comm`; throws out_of_memory alike on all ranks. `gpu`: null, or equally not on all ranks.
+    /// Collective over `comm`; throws out_of_memory alike on all ranks. `gpu`: null, or equally not on all
+    /// ranks.
     CellField(const Comm& comm, std::shared_ptr<apps::Gpu> gpu, std::int64_t num_rows,
               std::int64_t num_columns, double value = 0)
         : num_rows_(num_rows),
@@ -50,7 +52,8 @@ class CellField {
                 .strides_bytes = {pitch_ * bytes, bytes},
                 .memory = shown_memory()};
     }
-    /// Bring the GPU's copy up to date, or the host's, in the order of its stream. Nothing to do without a GPU.
+    /// Bring the GPU's copy up to date, or the host's, in the order of its stream. Nothing to do without a
+    /// GPU.
     void to_gpu() {
         if (on_gpu_) gpu_->copy(on_gpu_.get(), memory_.data(), size_bytes());
     }

@@ -45,8 +45,9 @@ struct SolverOptions {
 /// the same values.
 class Solver {
   public:
-    /// Collective over `comm`. `block` is this rank's of `dims[0]` x `dims[1]` blocks, `metric` that of its rows. Throws
-    /// invalid_argument, alike on all ranks, where a block has fewer than num_ghosts rows or columns.
+    /// Collective over `comm`. `block` is this rank's of `dims[0]` x `dims[1]` blocks, `metric` that of its
+    /// rows. Throws invalid_argument, alike on all ranks, where a block has fewer than num_ghosts rows or
+    /// columns.
     /// With a `gpu` ghosts are exchanged between copies of the fields there.
     Solver(const Comm& comm, std::span<const int> dims, const Block& block, Boundary boundary, Metric metric,
            SolverOptions options, const std::shared_ptr<apps::Gpu>& gpu = nullptr);
@@ -74,8 +75,8 @@ class Solver {
     [[nodiscard]] bool is_wet(std::int64_t row, std::int64_t column) const {
         return eta.row(row)[column] - bed.row(row)[column] > options_.dry_depth_m;
     }
-    /// After a state was set that this many steps had led to: what follows is as if they had been made here. Collective
-    /// over the communicator.
+    /// After a state was set that this many steps had led to: what follows is as if they had been made here.
+    /// Collective over the communicator.
     void go_on(std::int64_t num_steps);
     /// Volume that has left through the region's edge, one entry for each of this rank's cells along that
     /// side (in the order of Edges), m^3. Empty where the block does not touch the edge.

@@ -15,7 +15,8 @@ namespace hakobi::tsunami {
 
 namespace {
 
-/// Refuses what no earthquake is: later arithmetic takes degrees, kilometres and seconds of ordinary size for granted.
+/// Refuses what no earthquake is: later arithmetic takes degrees, kilometres and seconds of ordinary size for
+/// granted.
 void check_rupture(const Rupture& rupture, const std::string& path) {
     const auto is_in = [](double value, double least, double most) {
         return value >= least && value <= most;

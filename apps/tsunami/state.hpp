@@ -9,9 +9,9 @@
 
 namespace hakobi::tsunami {
 
-/// All that a run needs to go on from a step as if it had never ended: surface, momenta, floor and highest surface of every
-/// cell, what has left through the region's edge, and the number of time steps, as 64-bit fields called state_… in the
-/// step's own file, so that whoever has the step has its state.
+/// All that a run needs to go on from a step as if it had never ended: surface, momenta, floor and highest
+/// surface of every cell, what has left through the region's edge, and the number of time steps, as 64-bit
+/// fields called state_… in the step's own file, so that whoever has the step has its state.
 class State {
   public:
     /// `simulation` stays where it is; nothing is copied.
@@ -22,8 +22,8 @@ class State {
 
     /// The last step that has a state. Local.
     [[nodiscard]] static std::optional<std::int64_t> last_step(const Input& input);
-    /// Sets the simulation, as new, to a step's state, which any number of ranks may have written. Collective. Throws
-    /// invalid_argument for a state of another grid, and what Input::read throws.
+    /// Sets the simulation, as new, to a step's state, which any number of ranks may have written.
+    /// Collective. Throws invalid_argument for a state of another grid, and what Input::read throws.
     void restore(Input& input, std::int64_t step);
 
   private:

@@ -327,8 +327,8 @@ void FieldOutput::Impl::send_batch_if(std::size_t at_least) {
     hand_over(mine);
 }
 
-/// Messages to this rank's writer, which archives its own first and then the others' in their order. As one byte string a
-/// rank: for each message its kind, the length of its key's text, of its bytes, then both.
+/// Messages to this rank's writer, which archives its own first and then the others' in their order. As one
+/// byte string a rank: for each message its kind, the length of its key's text, of its bytes, then both.
 void FieldOutput::Impl::hand_over(const std::vector<Message>& mine) {
     const bool is_writer = rank % stride == 0;
     if (is_writer) {

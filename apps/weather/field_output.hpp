@@ -25,10 +25,13 @@ struct OutputTotals {
     std::int64_t grid_bytes = 0, spectral_bytes = 0;  ///< of messages, in the last step
 };
 
-/// Brings the model's fields whole to ranks that encode them, a field to a rank, and the messages to the ranks that write.
+/// Brings the model's fields whole to ranks that encode them, a field to a rank, and the messages to the
+/// ranks that write.
 ///
-///  1. Fields are taken in batches. A rank's part of each goes to the field's encoder by one MPI_Alltoallv a batch.
-///  2. Encoders: every rank for store and fdb; rank 0 alone for files, as a model without a field database has it.
+///  1. Fields are taken in batches. A rank's part of each goes to the field's encoder by one MPI_Alltoallv a
+///     batch.
+///  2. Encoders: every rank for store and fdb; rank 0 alone for files, as a model without a field database
+///     has it.
 ///  3. Every writer_stride-th rank writes; the others hand their messages to the writer before them.
 ///
 /// The same fields give the same messages however many ranks and writers there are.
@@ -41,7 +44,8 @@ class FieldOutput {
     FieldOutput(const FieldOutput&) = delete;
     FieldOutput& operator=(const FieldOutput&) = delete;
 
-    /// All fields of the model as it is, under the step in hours. Collective; every rank throws the same Error.
+    /// All fields of the model as it is, under the step in hours. Collective; every rank throws the same
+    /// Error.
     void write(int step_hours);
     /// Ends the writing; the profiles of all writers' files on rank 0. Collective.
     std::vector<FileProfile> close();

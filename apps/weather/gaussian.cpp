@@ -18,7 +18,8 @@ GaussianGrid gaussian_grid(std::vector<std::int64_t> points) {
     grid.weight.resize(rows);
     const auto degree = static_cast<double>(rows);
     for (std::size_t j = 0; j < rows / 2; ++j) {
-        // Newton's method on the Legendre polynomial of as many degrees as rows, from Tricomi's estimate of its root.
+        // Newton's method on the Legendre polynomial of as many degrees as rows, from Tricomi's estimate of
+        // its root.
         double root = std::cos(std::numbers::pi * (static_cast<double>(j) + 0.75) / (degree + 0.5)),
                slope = 1;
         for (int i = 0; i < 100; ++i) {

@@ -18,8 +18,8 @@ struct GaussianGrid {
 /// Rows of `points` each. Their number is even and at least 2.
 GaussianGrid gaussian_grid(std::vector<std::int64_t> points);
 
-/// Points on the rows of a small reduced grid, for tests: the octahedral rule, 20 on the first and 4 more on each that
-/// follows, to the equator and back.
+/// Points on the rows of a small reduced grid, for tests: the octahedral rule, 20 on the first and 4 more on
+/// each that follows, to the equator and back.
 std::vector<std::int64_t> octahedral_rows(int num_rows_to_equator);
 
 }  // namespace hakobi::weather

@@ -10,7 +10,8 @@
 #include "options.hpp"
 #include "start.hpp"
 
-// Exit status: 0, 2 for an input that cannot be used, 1 for what went wrong on the way. Rank 0 says it in one line.
+// Exit status: 0, 2 for an input that cannot be used, 1 for what went wrong on the way. Rank 0 says it in one
+// line.
 namespace hakobi::weather {
 namespace {
 

@@ -10,8 +10,9 @@
 namespace hakobi::weather {
 namespace {
 
-/// Truncation, grid and time step that go together: linear grids, as ECMWF pairs them. The pressure levels are as many as
-/// bring a step of T159 and T511 with 60 model levels to 14 + 31 and 133 + 248 MB (grid + spectral).
+/// Truncation, grid and time step that go together: linear grids, as ECMWF pairs them. The pressure levels
+/// are as many as bring a step of T159 and T511 with 60 model levels to 14 + 31 and 133 + 248 MB (grid +
+/// spectral).
 struct Resolution {
     const char* name;
     int truncation, latitudes;

@@ -20,8 +20,8 @@ struct Options {
     std::string json;  ///< path, or ""
 };
 
-/// The options, or the status with which the program ends (after --help 0; otherwise 2 and one line on stderr, both
-/// printed only where `prints`). Local.
+/// The options, or the status with which the program ends (after --help 0; otherwise 2 and one line on
+/// stderr, both printed only where `prints`). Local.
 struct ParsedOptions {
     std::optional<Options> options;
     int exit_status = 0;

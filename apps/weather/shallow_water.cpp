@@ -9,12 +9,14 @@
 // One step:
 //  1. For a few levels at a time: vorticity, geopotential and both winds (times cos latitude) to the grid.
 //  2. There the products: winds times absolute vorticity, winds times geopotential, kinetic energy.
-//  3. These back to spectral; divergence and curl of the product vectors by the recurrence of dP/dμ (no derivative is
-//     ever taken on the grid), which gives the tendencies without the gravity waves' linear terms.
-//  4. Those linear terms as a mean of the step before and the step after, solved for each coefficient; diffusion; filter.
+//  3. These back to spectral; divergence and curl of the product vectors by the recurrence of dP/dμ (no
+//     derivative is ever taken on the grid), which gives the tendencies without the gravity waves' linear
+//     terms.
+//  4. Those linear terms as a mean of the step before and the step after, solved for each coefficient;
+//     diffusion; filter.
 //
-// Fields of a transform's block of `levels` levels: vorticity, geopotential, U, V (to the grid); A = U η, B = V η, E,
-// C = U Φ', D = V Φ' (back), each for its levels in order. A to D are divided by cos²(latitude).
+// Fields of a transform's block of `levels` levels: vorticity, geopotential, U, V (to the grid); A = U η, B =
+// V η, E, C = U Φ', D = V Φ' (back), each for its levels in order. A to D are divided by cos²(latitude).
 
 namespace hakobi::weather {
 namespace {
@@ -25,8 +27,8 @@ struct Complex {
     double re = 0, im = 0;
 };
 
-/// Visits every coefficient with n ≤ last that this rank has: visit(m, n, index of the coefficient), those of a wavenumber
-/// by one thread. A visit writes only what is that coefficient's.
+/// Visits every coefficient with n ≤ last that this rank has: visit(m, n, index of the coefficient), those of
+/// a wavenumber by one thread. A visit writes only what is that coefficient's.
 template <class Visit>
 void for_each_coefficient(const Layout& layout, int num_threads, int last, Visit visit) {
     in_parallel(num_threads, static_cast<std::int64_t>(layout.mine().size()), [&](std::int64_t i, int) {

@@ -16,10 +16,10 @@ constexpr double earth_radius = 6.37122e6;   ///< m; Williamson et al. (1992), t
 constexpr double earth_rotation = 7.292e-5;  ///< 1/s
 constexpr double gravity = 9.80616;          ///< m/s²
 
-/// The shallow-water equations on a rotating sphere for `num_levels` layers, each of its own mean depth and without
-/// effect on the others, in vorticity and divergence, by spectral transforms (Hack and Jakob, NCAR/TN-343+STR, 1992,
-/// section 2): leapfrog in time with gravity waves semi-implicit and a Robert-Asselin filter; implicit diffusion of the
-/// eighth order damps the shortest scales.
+/// The shallow-water equations on a rotating sphere for `num_levels` layers, each of its own mean depth and
+/// without effect on the others, in vorticity and divergence, by spectral transforms (Hack and Jakob,
+/// NCAR/TN-343+STR, 1992, section 2): leapfrog in time with gravity waves semi-implicit and a Robert-Asselin
+/// filter; implicit diffusion of the eighth order damps the shortest scales.
 struct ModelOptions {
     int truncation = 21;
     int num_levels = 1;
@@ -30,8 +30,8 @@ struct ModelOptions {
     int num_threads = 1;  ///< of this rank, at most most_threads(); results are the same with any number
 };
 
-/// Coefficients of one quantity on this rank: for each wavenumber and degree of the layout, each level, real and
-/// imaginary part.
+/// Coefficients of one quantity on this rank: for each wavenumber and degree of the layout, each level, real
+/// and imaginary part.
 using Coefficients = std::vector<double>;
 
 /// A time level of the model.
@@ -47,8 +47,8 @@ class ShallowWater {
     /// Fills one level on this rank's points: winds in m/s, geopotential in m²/s².
     using LevelFields = std::function<void(int level, std::span<double> u, std::span<double> v,
                                            std::span<double> geopotential)>;
-    /// Starts from fields. The mean of each level's geopotential becomes its depth, or `least_depth` where that is more.
-    /// Collective.
+    /// Starts from fields. The mean of each level's geopotential becomes its depth, or `least_depth` where
+    /// that is more. Collective.
     void start(const LevelFields& fields, double least_depth);
     /// One time step. Collective.
     void step();
@@ -62,12 +62,12 @@ class ShallowWater {
     [[nodiscard]] const ModelOptions& options() const { return options_; }
     [[nodiscard]] Transform& transform() { return transform_; }
 
-    /// u cos(latitude) and v cos(latitude) of levels [first, last) in spectral form, as fields of a transform's block that
-    /// holds `num_fields`, at `place` and `place + (last - first)`.
+    /// u cos(latitude) and v cos(latitude) of levels [first, last) in spectral form, as fields of a
+    /// transform's block that holds `num_fields`, at `place` and `place + (last - first)`.
     void winds(const State& state, int first, int last, std::int64_t num_fields, std::int64_t place,
                std::span<double> block) const;
-    /// The mean over the sphere and the levels of a quantity in which waves move mass: geopotential of level `level`.
-    /// Same on every rank. Collective.
+    /// The mean over the sphere and the levels of a quantity in which waves move mass: geopotential of level
+    /// `level`. Same on every rank. Collective.
     [[nodiscard]] double mass(int level) const;
     /// Largest wind of all levels, m/s. Collective.
     [[nodiscard]] double largest_wind();

@@ -1,4 +1,5 @@
-// Ranks 1 to 4: transforms are exact where they should be, and the model does what Williamson et al. (1992) ask of one.
+// Ranks 1 to 4: transforms are exact where they should be, and the model does what Williamson et al. (1992)
+// ask of one.
 
 #include "shallow_water.hpp"
 
@@ -154,7 +155,8 @@ TEST(ShallowWater, KeepsSteadyZonalFlowSteady) {
 }
 
 TEST(ShallowWater, MovesARossbyHaurwitzWaveEastwardsAndKeepsItsMass) {
-    // Hoskins (1973): the pattern moves with (R (3 + R) w - 2 Ω) / ((1 + R) (2 + R)) = 12.2 degrees a day (non-divergent).
+    // Hoskins (1973): the pattern moves with (R (3 + R) w - 2 Ω) / ((1 + R) (2 + R)) = 12.2 degrees a day
+    // (non-divergent).
     ShallowWater model(MPI_COMM_WORLD, grid_for(42),
                        {.truncation = 42, .time_step_s = 600, .damping_time_s = 7200});
     model.start(rossby_haurwitz_wave(model), 0);

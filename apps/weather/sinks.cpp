@@ -28,8 +28,8 @@ class Stopwatch {
     std::chrono::steady_clock::time_point start_;
 };
 
-/// One grid-point and one spectral file a step, as a model without a field database writes them: one message after the
-/// other, by the plain calls.
+/// One grid-point and one spectral file a step, as a model without a field database writes them: one message
+/// after the other, by the plain calls.
 class FilesSink : public Sink {
   public:
     FilesSink(std::string prefix, bool sync) : prefix_(std::move(prefix)), sync_(sync) {

@@ -8,8 +8,8 @@
 
 namespace hakobi::weather {
 
-/// Winds and heights that somebody analysed or forecast, on a regular grid of latitudes from 90 N to 90 S and longitudes
-/// from 0 E, on pressure levels.
+/// Winds and heights that somebody analysed or forecast, on a regular grid of latitudes from 90 N to 90 S and
+/// longitudes from 0 E, on pressure levels.
 struct Analysis {
     int num_latitudes = 0, num_longitudes = 0;
     std::vector<double> pressure;      ///< hPa, ascending
@@ -18,8 +18,8 @@ struct Analysis {
     long date = 0, time = 0;           ///< when the fields hold, 20110115 and 1200
 };
 
-/// Reads u, v and gh on pressure levels from a file of GRIB messages; others in it are passed over. Rank 0 reads; every
-/// rank gets the same or throws the same Error: not_found, format, unsupported. Collective.
+/// Reads u, v and gh on pressure levels from a file of GRIB messages; others in it are passed over. Rank 0
+/// reads; every rank gets the same or throws the same Error: not_found, format, unsupported. Collective.
 Analysis read_analysis(const std::string& path, MPI_Comm comm);
 
 /// The analysis on a model's points: linear in space, and in the logarithm of pressure to each level's.

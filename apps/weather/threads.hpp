@@ -19,9 +19,9 @@ constexpr int most_threads() {
 #endif
 }
 
-/// Calls visit(i, thread) once for each i in [0, count) on `num_threads` threads, numbered from 0, in any order. Results do
-/// not depend on their number where a visit writes only what is i's own, or its thread's scratch. Visits throw nothing and
-/// call no MPI. Local.
+/// Calls visit(i, thread) once for each i in [0, count) on `num_threads` threads, numbered from 0, in any
+/// order. Results do not depend on their number where a visit writes only what is i's own, or its thread's
+/// scratch. Visits throw nothing and call no MPI. Local.
 template <class Visit>
 void in_parallel([[maybe_unused]] int num_threads, std::int64_t count, Visit visit) {
 #ifdef _OPENMP

@@ -115,7 +115,8 @@ void Transform::Impl::plan(std::int64_t length) {
     both.to_waves = fftw_plan_dft_r2c_1d(static_cast<int>(length), line.data(), complex, flags);
 }
 
-/// The block from wavenumbers' rank a to rows' rank b: each wavenumber of a, each row of b, each field, real, imaginary.
+/// The block from wavenumbers' rank a to rows' rank b: each wavenumber of a, each row of b, each field, real,
+/// imaginary.
 void Transform::Impl::size_exchange(std::int64_t num_fields) {
     const auto ranks = static_cast<std::size_t>(layout.num_ranks);
     for (auto* all : {&counts_by_waves, &counts_by_rows, &starts_by_waves, &starts_by_rows})

@@ -1,4 +1,5 @@
-/* An MPI library whose collective write fails on rank 0 alone, as a full disk does under one aggregator. Preloaded. */
+/* An MPI library whose collective write fails on rank 0 alone, as a full disk does under one aggregator.
+ * Preloaded. */
 #include <mpi.h>
 
 int MPI_File_write_all(MPI_File file, const void* data, int count, MPI_Datatype type, MPI_Status* status) {

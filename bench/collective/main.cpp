@@ -1,14 +1,17 @@
-// hakobi-bench-collective: how fast a collective write or read of a distributed array is, by the engine and by the MPI
-// library, as a fraction of what the same storage does with large contiguous blocks in the same minute.
+// hakobi-bench-collective: how fast a collective write or read of a distributed array is, by the engine and
+// by the MPI library, as a fraction of what the same storage does with large contiguous blocks in the same
+// minute.
 //
 //  1. The contenders take turns, write and read each, in one run of one job (measure/repetition.hpp).
-//  2. A sample is one collective call on a file that is opened and closed for it: time is from the first rank's start of
-//     opening (after a barrier) until the last rank has closed, and "calls alone" leaves both out; fsync counts only with
-//     --sync. Processor time is all ranks' together, opening and closing too. A written file is new in every sample (its
-//     pages are allocated, as an application's are), or with --file kept the same one.
-//  3. Every byte is verified, outside the timed part: what was written by reading the file with pread, each rank
-//     another slice; what was read in memory.
-//  4. How much of the file lay in the page cache before a read is measured, not guessed; --drop-cache drops it first.
+//  2. A sample is one collective call on a file that is opened and closed for it: time is from the first
+//     rank's start of opening (after a barrier) until the last rank has closed, and "calls alone" leaves both
+//     out; fsync counts only with --sync. Processor time is all ranks' together, opening and closing too. A
+//     written file is new in every sample (its pages are allocated, as an application's are), or with --file
+//     kept the same one.
+//  3. Every byte is verified, outside the timed part: what was written by reading the file with pread, each
+//     rank another slice; what was read in memory.
+//  4. How much of the file lay in the page cache before a read is measured, not guessed; --drop-cache drops
+//     it first.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -135,7 +138,8 @@ class Bench {
         series_.push_back({std::move(transfer), is_write, {}});
     }
 
-    // Rank 0 makes the file: for writing, empty unless it is kept; for reading, once, with the expected bytes.
+    // Rank 0 makes the file: for writing, empty unless it is kept; for reading, once, with the expected
+    // bytes.
     std::string prepared_file(Transfer& transfer, bool is_write) {
         Status status;
         const std::string path = is_write ? path_ : path_ + ".read";
@@ -229,7 +233,8 @@ class Bench {
         mpi::agree_or_throw(comm_, status);
     }
 
-    // One rank for all: the ranks of a benchmark share a node's page cache, or a file system that syncs a file as a whole.
+    // One rank for all: the ranks of a benchmark share a node's page cache, or a file system that syncs a
+    // file as a whole.
     void sync(const std::string& path) {
         mpi::agree_or_throw(comm_, {});
         Status status;

@@ -36,8 +36,8 @@ struct CommandLine {
         exit_status;  ///< set: there is nothing to do (help was asked for, or the line is wrong)
 };
 
-/// Local; equal on all ranks. Help and what is wrong with the line are printed where `is_speaker`. Throws Error
-/// (invalid_argument) for what the line's form does not show.
+/// Local; equal on all ranks. Help and what is wrong with the line are printed where `is_speaker`. Throws
+/// Error (invalid_argument) for what the line's form does not show.
 CommandLine parse_command_line(int argc, char** argv, bool is_speaker);
 
 }  // namespace hakobi::bench

@@ -21,8 +21,8 @@ struct Series {
     std::vector<double> cached_share;  // of the file before each read; rank 0
 };
 
-/// Prints the table and writes the records; on rank 0. `results` are those of `series`, in its order; each operation's
-/// first is the floor. Throws Error when `writer` has failed.
+/// Prints the table and writes the records; on rank 0. `results` are those of `series`, in its order; each
+/// operation's first is the floor. Throws Error when `writer` has failed.
 void report(const Comm& comm, const Options& options, const Pattern& pattern,
             const std::vector<Series>& series, const std::vector<measure::Measurement>& results,
             measure::RecordWriter& writer);

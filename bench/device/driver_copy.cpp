@@ -7,7 +7,8 @@
 namespace hakobi::bench {
 namespace {
 
-// As cuda.h has them: CUresult and CUdevice are int, a CUdeviceptr is an address, CUcontext and CUstream are pointers.
+// As cuda.h has them: CUresult and CUdevice are int, a CUdeviceptr is an address, CUcontext and CUstream are
+// pointers.
 class CudaCopy final : public DriverCopy {
   public:
     static Result<std::unique_ptr<DriverCopy>> make(int number) {

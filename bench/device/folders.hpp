@@ -8,7 +8,8 @@ namespace hakobi::bench {
 /// A folder of this run alone, which rank 0 makes and removes with all that is in it.
 class RunFolder {
   public:
-    /// Collective. `parent` exists; "": the system's for temporary files. Throws what the system says, alike on all ranks.
+    /// Collective. `parent` exists; "": the system's for temporary files. Throws what the system says, alike
+    /// on all ranks.
     RunFolder(const Comm& comm, const std::string& parent);
     RunFolder(const RunFolder&) = delete;
     RunFolder& operator=(const RunFolder&) = delete;

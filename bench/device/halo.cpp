@@ -18,8 +18,8 @@ namespace {
 using mpi::check;
 constexpr std::int64_t halo_value_bytes = sizeof(double);
 
-/// Dimension after dimension by single copies, or all directions as one prepared list: what this device does faster, since
-/// a floor is the least.
+/// Dimension after dimension by single copies, or all directions as one prepared list: what this device does
+/// faster, since a floor is the least.
 class CopiesAlone final : public OnDevice {
   public:
     CopiesAlone(DeviceSite& site, const HaloCase& made) : OnDevice(site, made) {

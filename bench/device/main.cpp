@@ -1,9 +1,10 @@
 // hakobi-bench-device: what do copies, output and halos of device memory cost, beside what they must cost?
 //
-// Each case has its floor (the driver's own copy, the storage's rate, device copies without messages), this library's ways, and
-// what programs write by hand. They take turns; before every sample other memory of twice the host's last-level cache is
-// written to, and all ranks start at one moment. The slowest rank's time counts. Every value is compared before the first and
-// after the last sample. Exit status: 0 measured; 1 one of this library's ways was wrong; 2 bad input, or no device.
+// Each case has its floor (the driver's own copy, the storage's rate, device copies without messages), this
+// library's ways, and what programs write by hand. They take turns; before every sample other memory of twice
+// the host's last-level cache is written to, and all ranks start at one moment. The slowest rank's time
+// counts. Every value is compared before the first and after the last sample. Exit status: 0 measured; 1 one
+// of this library's ways was wrong; 2 bad input, or no device.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -44,8 +44,8 @@ class LockedArray {
     device::Pinned memory_;
 };
 
-/// This rank's device: number (rank on its node) modulo their number. Collective; not_found alike on all ranks where one has
-/// none, with what the drivers say.
+/// This rank's device: number (rank on its node) modulo their number. Collective; not_found alike on all
+/// ranks where one has none, with what the drivers say.
 [[nodiscard]] device::Device& own_device(const Comm& comm);
 
 }  // namespace hakobi::bench

@@ -6,8 +6,9 @@
 namespace hakobi::bench {
 namespace {
 
-// PTX, which the driver compiles for the device that it has. A column of blocks takes a region, each thread every so-manieth
-// of its values: number i lies in row i / row_length of all planes together, and at i in the buffer.
+// PTX, which the driver compiles for the device that it has. A column of blocks takes a region, each thread
+// every so-manieth of its values: number i lies in row i / row_length of all planes together, and at i in the
+// buffer.
 std::string kernel(const std::string& name, const std::string& move) {
     return ".visible .entry " + name + "(.param .u64 regions, .param .u64 field, .param .u64 buffer)\n" + R"({
     .reg .pred %done;

@@ -17,7 +17,8 @@ struct PackRegion {
     std::uint32_t unused = 0;  ///< the kernel reads four of these numbers at a time
 };
 
-/// Kernels of our own that pack all regions at once, as the codes of the field have them: CUDA's, compiled by the driver.
+/// Kernels of our own that pack all regions at once, as the codes of the field have them: CUDA's, compiled by
+/// the driver.
 class PackKernel {
   public:
     /// unsupported where the driver cannot compile it: HIP's, and the tests' own.

@@ -68,7 +68,8 @@ struct PutMemory {
     void to_device(const double* values) { site.copy(device.data(), values, array_bytes()); }
     void to_host(double* values) { site.copy(values, device.data(), array_bytes()); }
 
-    /// Own values say where in the global field they are, ghosts that they are none. The host's array has them.
+    /// Own values say where in the global field they are, ghosts that they are none. The host's array has
+    /// them.
     void fill(int round) {
         std::ranges::fill(host, not_put);
         each_own([&](double& value, std::int64_t global) { value = value_at(global, round); });
@@ -149,7 +150,8 @@ class CopyAlone final : public DeviceEntrant {
     bool is_to_host_;
 };
 
-/// One step, or handing one over: a file of its own each time, so that storing it begins and ends with the sample.
+/// One step, or handing one over: a file of its own each time, so that storing it begins and ends with the
+/// sample.
 class PutStep final : public DeviceEntrant {
   public:
     PutStep(SharedMemory memory, Place place, bool is_hidden)

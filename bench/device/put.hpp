@@ -17,9 +17,10 @@ struct PutShape {
     bool is_synced = false;
 };
 
-/// Collective; `shape` equal on all ranks. To write a step not hidden, to hand it over hidden, and to read it: from (to) device
-/// memory; the same in host memory, which is what the storage takes; the copy alone, which is what the device takes; and what
-/// programs write by hand, a copy of the array to page-locked memory and a step of that.
+/// Collective; `shape` equal on all ranks. To write a step not hidden, to hand it over hidden, and to read
+/// it: from (to) device memory; the same in host memory, which is what the storage takes; the copy alone,
+/// which is what the device takes; and what programs write by hand, a copy of the array to page-locked memory
+/// and a step of that.
 [[nodiscard]] std::vector<DeviceCase> put_cases(DeviceSite& site, const PutShape& shape);
 
 /// A program of `num_steps` steps that are put hidden while the next `compute_s` pass.
@@ -27,7 +28,8 @@ struct HiddenRun {
     int num_steps = 10;
     double compute_s = 0.5;
 };
-/// Collective: the whole program without output (the floor), and with output from host memory, from device memory, and by hand.
+/// Collective: the whole program without output (the floor), and with output from host memory, from device
+/// memory, and by hand.
 [[nodiscard]] DeviceCase hidden_case(DeviceSite& site, const PutShape& shape, const HiddenRun& run);
 
 }  // namespace hakobi::bench

@@ -65,7 +65,8 @@ Direction direction(const HaloCase& made, int rank, const std::vector<int>& step
     return result;
 }
 
-/// Calls `visit(offset, place, component, number of dimensions in which the place is a ghost)` for each value.
+/// Calls `visit(offset, place, component, number of dimensions in which the place is a ghost)` for each
+/// value.
 template <class Visit>
 void each_value(const HaloCase& made, int rank, Visit visit) {
     const std::vector<int> place = place_of(made, rank);

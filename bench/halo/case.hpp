@@ -8,7 +8,8 @@
 
 namespace hakobi::bench {
 
-/// One geometry of the benchmark: a grid of equal blocks of doubles, periodic where said, and which faces are exchanged.
+/// One geometry of the benchmark: a grid of equal blocks of doubles, periodic where said, and which faces are
+/// exchanged.
 struct HaloCase {
     std::int64_t extent = 64;  ///< of a rank's block, in every dimension
     std::int64_t num_components = 8;
@@ -43,8 +44,8 @@ struct Direction {
 };
 /// All directions at once, as plain MPI programs write them: written without the library's own geometry.
 [[nodiscard]] std::vector<Direction> directions_of(const HaloCase& halo_case, int rank);
-/// Dimension after dimension, ghosts of earlier ones sent along: edges and corners come of themselves. Two entries at
-/// most a dimension; the entries of `phases[d]` may be under way together.
+/// Dimension after dimension, ghosts of earlier ones sent along: edges and corners come of themselves. Two
+/// entries at most a dimension; the entries of `phases[d]` may be under way together.
 [[nodiscard]] std::vector<std::vector<Direction>> phases_of(const HaloCase& halo_case, int rank);
 
 /// Own elements get values that say where in the global grid they are, ghosts one that none has.

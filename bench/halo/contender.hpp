@@ -20,9 +20,9 @@ class HaloContender {
     [[nodiscard]] virtual std::string explain() const { return ""; }
 };
 
-/// "neighbor-alltoallw", "datatypes", "packed", "phases-datatypes", "phases-packed": plain MPI; "hakobi" (memory of
-/// allocate_shared), "hakobi-own-memory" (memory of malloc), and "hakobi-<path>" for each of halo_paths(); "ghex" where
-/// this is built with it.
+/// "neighbor-alltoallw", "datatypes", "packed", "phases-datatypes", "phases-packed": plain MPI; "hakobi"
+/// (memory of allocate_shared), "hakobi-own-memory" (memory of malloc), and "hakobi-<path>" for each of
+/// halo_paths(); "ghex" where this is built with it.
 [[nodiscard]] std::span<const std::string_view> halo_contender_names();
 [[nodiscard]] inline bool is_ours(std::string_view name) {
     return name.starts_with("hakobi");

@@ -115,8 +115,8 @@ class Datatypes : public OwnMemory {
     std::vector<MPI_Request> requests_;
 };
 
-/// Goes through a part of the array in the order of memory: `visit(first value, number of values in a row)`. The row
-/// loop stands alone, as it does in hand-written code.
+/// Goes through a part of the array in the order of memory: `visit(first value, number of values in a row)`.
+/// The row loop stands alone, as it does in hand-written code.
 template <class Visit>
 void each_row(const std::vector<int>& sizes, const Subarray& part, double* values, Visit visit) {
     const std::size_t last = sizes.size() - 1;
@@ -155,7 +155,8 @@ const double* unpack(const std::vector<int>& sizes, const Subarray& part, double
     return packed;
 }
 
-/// Persistent requests and packing by hand: one message a neighbour, all directions at once or dimension after dimension.
+/// Persistent requests and packing by hand: one message a neighbour, all directions at once or dimension
+/// after dimension.
 class Packed : public OwnMemory {
   public:
     Packed(const Comm& comm, const HaloCase& made, const std::vector<std::vector<Direction>>& phases)

@@ -1,9 +1,10 @@
 // hakobi-bench-halo: how long does it take until all ghosts of a field are filled?
 //
-// Floor: none is printed; the rivals of the same run are plain MPI's five usual ways. Contenders take turns, each with a
-// field of its own; before every exchange other memory of twice the last-level cache is written to, so that buffers are
-// cold, and all ranks start at one moment. The slowest rank's time counts. Each contender's ghosts are compared before the
-// first and after the last sample. Exit status: 0 measured; 1 one of this library's ways was wrong; 2 bad input.
+// Floor: none is printed; the rivals of the same run are plain MPI's five usual ways. Contenders take turns,
+// each with a field of its own; before every exchange other memory of twice the last-level cache is written
+// to, so that buffers are cold, and all ranks start at one moment. The slowest rank's time counts. Each
+// contender's ghosts are compared before the first and after the last sample. Exit status: 0 measured; 1 one
+// of this library's ways was wrong; 2 bad input.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

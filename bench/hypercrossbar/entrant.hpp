@@ -16,8 +16,8 @@ class Entrant {
     /// Collective over the two ranks of each link. The payload's way is rank 0's.
     Entrant(std::string_view name, const std::vector<Link>& links, Payload payload, int num_under_way);
 
-    /// Moves `num` messages each way over this rank's first `num_links` links. Each is written anew before it is sent, and read
-    /// word by word when it has come. `before` is called before each.
+    /// Moves `num` messages each way over this rank's first `num_links` links. Each is written anew before it
+    /// is sent, and read word by word when it has come. `before` is called before each.
     void run(int num_links, int num, const std::function<void()>& before = {});
 
     [[nodiscard]] const std::string& name() const { return name_; }

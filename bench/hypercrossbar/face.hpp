@@ -8,12 +8,12 @@ namespace hakobi::bench {
 /// The direction over one link: a rank sends, receives, or does both.
 enum class Way { send, receive, both };
 
-/// The memory of one message a way: rows of a block whose last dimension has ghosts, as a field has them: what is received lies
-/// beside what is sent. One row: both are without gaps.
+/// The memory of one message a way: rows of a block whose last dimension has ghosts, as a field has them:
+/// what is received lies beside what is sent. One row: both are without gaps.
 class Face {
   public:
-    /// `bytes` each way, in rows of `row_bytes` (0: one row), both multiples of 8, the former of the latter. `is_low`: the
-    /// rank is the lower one of the two, its ghosts lie above its own elements.
+    /// `bytes` each way, in rows of `row_bytes` (0: one row), both multiples of 8, the former of the latter.
+    /// `is_low`: the rank is the lower one of the two, its ghosts lie above its own elements.
     Face(std::int64_t bytes, std::int64_t row_bytes, bool is_low, Way way);
 
     [[nodiscard]] std::int64_t bytes() const { return 8 * num_rows_ * row_words_; }
@@ -28,7 +28,8 @@ class Face {
     [[nodiscard]] std::uint64_t* own() { return words_.data() + own_at_; }
     [[nodiscard]] std::uint64_t* ghosts() { return words_.data() + ghosts_at_; }
 
-    /// Own elements get values of the message's number and its sender; and whether every ghost holds those of another rank.
+    /// Own elements get values of the message's number and its sender; and whether every ghost holds those of
+    /// another rank.
     void fill(int number, int sender);
     [[nodiscard]] bool holds(int number, int sender);
 

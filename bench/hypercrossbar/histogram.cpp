@@ -11,7 +11,8 @@ namespace hakobi::bench {
 namespace {
 
 constexpr double num_classes = 30;
-/// Rates far above the links' belong to the last class: a token bucket lets a first burst through at any rate.
+/// Rates far above the links' belong to the last class: a token bucket lets a first burst through at any
+/// rate.
 constexpr std::size_t most_classes = 100;
 constexpr int bar_length = 50;
 

@@ -1,12 +1,12 @@
-// hakobi-bench-hypercrossbar: how much of its links does a node fill when it sends, receives, or does both in 1, 2, ... dimensions
-// at once? Rank 0 is the node; rank d is its partner in dimension d.
+// hakobi-bench-hypercrossbar: how much of its links does a node fill when it sends, receives, or does both in
+// 1, 2, ... dimensions at once? Rank 0 is the node; rank d is its partner in dimension d.
 //
-//  1. A sample moves messages of one size for about --seconds: as many on every link and way as its declared rate carries in
-//     that time, a few of them under way at once. Time is rank 0's, from a meeting of all ranks until every partner has said
-//     that it has everything, so it includes the last message's way.
+//  1. A sample moves messages of one size for about --seconds: as many on every link and way as its declared
+//     rate carries in that time, a few of them under way at once. Time is rank 0's, from a meeting of all
+//     ranks until every partner has said that it has everything, so it includes the last message's way.
 //  2. Contenders take turns, each with memory of its own: plain MPI, hakobi::Halo, hakobi::BufferArrays.
-//  3. The percentage is of the payload that the links' declared rates carry together (--payload-mb-s of one link and way),
-//     both ways counted when both are used.
+//  3. The percentage is of the payload that the links' declared rates carry together (--payload-mb-s of one
+//     link and way), both ways counted when both are used.
 //  4. Senders write each message anew, and receivers compare every word.
 //
 // Exit status: 0 measured; 1 something that came was wrong; 2 bad input.
@@ -39,7 +39,8 @@ class Benchmark {
     Benchmark(const HypercrossbarOptions& options, std::vector<Link>& links, int rank, int num_ranks)
         : options_(options), links_(links), rank_(rank), num_ranks_(num_ranks) {}
 
-    /// Collective. Whether all was measured and written: then `all_right` says the rest. An error is rank 0's.
+    /// Collective. Whether all was measured and written: then `all_right` says the rest. An error is rank
+    /// 0's.
     Status run() {
         auto writer = measure::RecordWriter::open(rank_ == 0 ? options_.json_path : "");
         if (all_min(writer.ok() ? 1 : 0) == 0) return writer.ok() ? Status() : writer.status();

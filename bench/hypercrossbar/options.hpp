@@ -27,8 +27,8 @@ struct HypercrossbarOptions {
 
 [[nodiscard]] Way way_of(const std::string& name);
 
-/// Local and pure; equal on all ranks. `help` receives the text that was asked for. invalid_argument with one line that a
-/// user can act on.
+/// Local and pure; equal on all ranks. `help` receives the text that was asked for. invalid_argument with one
+/// line that a user can act on.
 [[nodiscard]] Result<HypercrossbarOptions> parse_hypercrossbar_options(int argc, const char* const* argv,
                                                                        int num_ranks, std::string& help);
 

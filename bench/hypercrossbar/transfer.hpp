@@ -36,8 +36,8 @@ class Transfer {
     Face face_;
 };
 
-/// "mpi": MPI_Isend and MPI_Irecv, of a datatype where the memory has gaps; "mpi-packed": of a buffer that is packed by hand;
-/// "mpi-rows": a message a row; "halo": hakobi::Halo; "buffer-arrays": hakobi::BufferArrays.
+/// "mpi": MPI_Isend and MPI_Irecv, of a datatype where the memory has gaps; "mpi-packed": of a buffer that is
+/// packed by hand; "mpi-rows": a message a row; "halo": hakobi::Halo; "buffer-arrays": hakobi::BufferArrays.
 [[nodiscard]] std::span<const std::string_view> transfer_names();
 
 /// Makes the transfers of one link; several may be under way at once.

@@ -22,8 +22,8 @@ inline void add_rule_options(CLI::App& app, RepetitionRule& rule, const std::str
         ->capture_default_str();
 }
 
-/// Parses a command line. Returns the help where that is asked for, and the program has nothing else to do; else "".
-/// invalid_argument with one line.
+/// Parses a command line. Returns the help where that is asked for, and the program has nothing else to do;
+/// else "". invalid_argument with one line.
 [[nodiscard]] inline Result<std::string> parsed(CLI::App& app, int argc, const char* const* argv) {
     try {
         app.parse(argc, argv);

@@ -84,8 +84,8 @@ Record conditions(const std::string& benchmark, int num_ranks, const Topology& t
 
 namespace {
 
-/// Prepares a file of records for more of them: a last line that a killed program left is completed or removed. A file
-/// that ends with something else than a record is somebody else's.
+/// Prepares a file of records for more of them: a last line that a killed program left is completed or
+/// removed. A file that ends with something else than a record is somebody else's.
 Status mend_end(const std::string& path, std::ofstream& file) {
     std::error_code error;
     const std::uintmax_t size =

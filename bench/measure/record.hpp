@@ -8,8 +8,8 @@
 #include "measure/repetition.hpp"
 #include "measure/topology.hpp"
 
-// Results as JSON lines; docs/records.md is the schema. A file begins with a `conditions` record; measurements
-// follow; `summary` records end it. Rank 0 writes; nothing here communicates.
+// Results as JSON lines; docs/records.md is the schema. A file begins with a `conditions` record;
+// measurements follow; `summary` records end it. Rank 0 writes; nothing here communicates.
 
 namespace hakobi::measure {
 
@@ -24,7 +24,8 @@ constexpr int schema_version = 1;
 [[nodiscard]] Record conditions(const std::string& benchmark, int num_ranks, const Topology& topology);
 
 /// A measurement's statistics and samples as members of a record: "unit", "median", "ci_low", "ci_high",
-/// "spread", "relative_width", "min", "max", "num_samples", "num_outliers", "num_warmup", "stationary", "wide", "samples".
+/// "spread", "relative_width", "min", "max", "num_samples", "num_outliers", "num_warmup", "stationary",
+/// "wide", "samples".
 [[nodiscard]] Record to_record(const Measurement& measurement, const std::string& unit = "s");
 
 /// Appends records to a file, one line each, flushed line by line: a killed run keeps what it had.

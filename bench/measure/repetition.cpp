@@ -60,8 +60,8 @@ std::vector<Measurement> measure_interleaved(std::span<const Contender> contende
     while (more) {
         run_round(contenders, round++, series);
         const int taken = static_cast<int>(series.front().size());
-        // The interval is looked at only now and then: it costs a sort, and looking after every sample would favour
-        // the moments at which it is narrow by chance.
+        // The interval is looked at only now and then: it costs a sort, and looking after every sample would
+        // favour the moments at which it is narrow by chance.
         const bool look = taken < 40 ? taken % 5 == 0 : taken % 20 == 0;
         const bool narrow = look && std::all_of(series.begin(), series.end(), [&](const auto& samples) {
                                 return is_narrow(samples, rule);

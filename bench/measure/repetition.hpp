@@ -9,10 +9,11 @@
 
 // The one repetition rule of the project:
 //  1. Contenders take turns, A B then B A, so that drift and order fall on all alike.
-//  2. Rounds are warm-up until every contender is stationary: the medians of its last two groups of three samples
-//     differ by no more than the asked width, or the groups' ranges overlap. Warm-up ends at its share of the budget.
-//  3. Then samples are taken until each contender's interval of the median is as narrow as asked, or the budget or
-//     the largest number of samples is reached; what is still too wide is marked, not hidden.
+//  2. Rounds are warm-up until every contender is stationary: the medians of its last two groups of three
+//     samples differ by no more than the asked width, or the groups' ranges overlap. Warm-up ends at its
+//     share of the budget.
+//  3. Then samples are taken until each contender's interval of the median is as narrow as asked, or the
+//     budget or the largest number of samples is reached; what is still too wide is marked, not hidden.
 //  4. No sample is dropped.
 
 namespace hakobi::measure {

@@ -40,7 +40,8 @@ TEST(Repetition, StopsWhenTheIntervalIsAsNarrowAsAsked) {
     EXPECT_FALSE(coarse[0].wide);
     EXPECT_FALSE(fine[0].wide);
     EXPECT_LE(fine[0].summary.relative_width(), 0.01);
-    // The interval narrows with the root of the number of samples: ten times narrower, about a hundred times more.
+    // The interval narrows with the root of the number of samples: ten times narrower, about a hundred times
+    // more.
     EXPECT_GT(fine[0].samples.size(), 10 * coarse[0].samples.size());
 }
 

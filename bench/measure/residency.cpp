@@ -26,7 +26,8 @@ struct Cachestat {
 
 Status residency_by_mincore(int fd, Residency& residency) {
     const std::int64_t page = sysconf(_SC_PAGESIZE);
-    // Piece by piece: the vector takes one byte a page, and a file may be larger than the address space to spare.
+    // Piece by piece: the vector takes one byte a page, and a file may be larger than the address space to
+    // spare.
     const std::int64_t piece = std::int64_t{1} << 30;
     residency.source = "mincore";
     residency.dirty_bytes = -1;

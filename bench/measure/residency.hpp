@@ -19,15 +19,17 @@ struct Residency {
     }
 };
 
-/// Measured, not guessed: cachestat(2) where the kernel has it, else mincore(2) on a mapping. Reading it touches no
-/// page of the file. A file on tmpfs is all memory by nature and says so.
+/// Measured, not guessed: cachestat(2) where the kernel has it, else mincore(2) on a mapping. Reading it
+/// touches no page of the file. A file on tmpfs is all memory by nature and says so.
 [[nodiscard]] Result<Residency> page_cache_residency(const std::string& path);
 
-/// Writes back and drops the file's pages from the cache (sync, then POSIX_FADV_DONTNEED), so that the next read
-/// comes from storage; tells what is left by page_cache_residency. Pages that another process maps may stay.
+/// Writes back and drops the file's pages from the cache (sync, then POSIX_FADV_DONTNEED), so that the next
+/// read comes from storage; tells what is left by page_cache_residency. Pages that another process maps may
+/// stay.
 [[nodiscard]] Result<Residency> drop_from_page_cache(const std::string& path);
 
-/// Bytes of memory on this node; what a file must exceed to be sure that the page cache did not hold it. 0: unknown.
+/// Bytes of memory on this node; what a file must exceed to be sure that the page cache did not hold it. 0:
+/// unknown.
 [[nodiscard]] std::int64_t memory_bytes();
 
 }  // namespace hakobi::measure

@@ -19,8 +19,8 @@ double quantile_of_sorted(const std::vector<double>& sorted, double p) {
                                           : sorted[below] + share * (sorted[above] - sorted[below]);
 }
 
-/// How many samples may be cut off at each end: the largest k with P(binomial(n, 1/2) < k) <= (1 - confidence) / 2;
-/// -1 when even the whole range holds the median less often than asked.
+/// How many samples may be cut off at each end: the largest k with P(binomial(n, 1/2) < k) <= (1 -
+/// confidence) / 2; -1 when even the whole range holds the median less often than asked.
 int cut_off(int n, double confidence) {
     const double tail = (1 - confidence) / 2;
     double below = 0;

@@ -2,8 +2,8 @@
 
 #include <span>
 
-// Statistics that assume nothing about the distribution of times: they have long tails on one side, several modes,
-// and outliers that are real. Everything here rests on order statistics; no sample is ever dropped.
+// Statistics that assume nothing about the distribution of times: they have long tails on one side, several
+// modes, and outliers that are real. Everything here rests on order statistics; no sample is ever dropped.
 
 namespace hakobi::measure {
 
@@ -12,7 +12,8 @@ struct Interval {
     [[nodiscard]] bool contains(double value) const noexcept { return low <= value && value <= high; }
 };
 
-/// The value below which a share `p` (0 to 1) of `samples` lies, interpolated between neighbours; NaN when empty.
+/// The value below which a share `p` (0 to 1) of `samples` lies, interpolated between neighbours; NaN when
+/// empty.
 [[nodiscard]] double quantile(std::span<const double> samples, double p);
 [[nodiscard]] inline double median(std::span<const double> samples) {
     return quantile(samples, 0.5);
@@ -20,7 +21,8 @@ struct Interval {
 
 /// An interval between two of the samples that holds the median of what they were drawn from with at least
 /// `confidence`: the number of samples below the true median is binomial(n, 1/2), whatever the distribution.
-/// With fewer samples than the confidence asks for (5 or less at 0.95) it is the whole range, which holds it with less.
+/// With fewer samples than the confidence asks for (5 or less at 0.95) it is the whole range, which holds it
+/// with less.
 [[nodiscard]] Interval median_interval(std::span<const double> samples, double confidence);
 
 /// The smallest number of samples from which median_interval can reach `confidence`: 6 at 0.95, 8 at 0.99.
@@ -36,11 +38,13 @@ struct Summary {
     int num_outliers =
         0;  ///< farther than three interquartile ranges outside the quartiles; counted, never dropped
     double confidence = 0;
-    /// Half the distance between the quartiles: what is written behind ±, here and in Python (hakobi/statistics.py).
+    /// Half the distance between the quartiles: what is written behind ±, here and in Python
+    /// (hakobi/statistics.py).
     [[nodiscard]] double spread() const noexcept { return (quartile_high - quartile_low) / 2; }
     /// The same as a part of the median; 0 when that is 0.
     [[nodiscard]] double relative_spread() const noexcept { return median != 0 ? spread() / median : 0; }
-    /// Width of the interval relative to the median: what the repetition rule makes narrow. 0 when the median is 0.
+    /// Width of the interval relative to the median: what the repetition rule makes narrow. 0 when the median
+    /// is 0.
     [[nodiscard]] double relative_width() const noexcept {
         return median != 0 ? (ci_high - ci_low) / median : 0;
     }

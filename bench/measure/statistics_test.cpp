@@ -34,7 +34,8 @@ TEST(Quantile, MatchesHandComputedValues) {
 }
 
 TEST(MedianInterval, TakesTheOrderStatisticsOfTheBinomialTable) {
-    // The textbook table of distribution-free intervals at 0.95: n = 10 takes the 2nd and 9th, n = 20 the 6th and 15th.
+    // The textbook table of distribution-free intervals at 0.95: n = 10 takes the 2nd and 9th, n = 20 the 6th
+    // and 15th.
     std::vector<double> samples(10);
     for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<double>(i + 1);
     EXPECT_EQ(median_interval(samples, 0.95).low, 2);

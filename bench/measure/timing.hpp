@@ -10,7 +10,8 @@
 
 namespace hakobi::measure {
 
-/// Times what all ranks do together: caches emptied before (unless hot), one start for all ranks, the slowest rank's time.
+/// Times what all ranks do together: caches emptied before (unless hot), one start for all ranks, the slowest
+/// rank's time.
 class Timing {
   public:
     /// Collective.

@@ -47,7 +47,8 @@ struct Topology::State {
     [[nodiscard]] int count(hwloc_obj_type_t type) const {
         return topology == nullptr ? 0 : std::max(0, hwloc_get_nbobjs_by_type(topology, type));
     }
-    /// The type of the last-level data cache; where no cache is known the socket, which is all that tells cores apart.
+    /// The type of the last-level data cache; where no cache is known the socket, which is all that tells
+    /// cores apart.
     [[nodiscard]] hwloc_obj_type_t last_level() const {
         for (hwloc_obj_type_t type :
              {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE, HWLOC_OBJ_PACKAGE}) {

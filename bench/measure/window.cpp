@@ -26,8 +26,8 @@ std::int64_t stride_of(std::int64_t bytes) {
     return round_up(std::max<std::int64_t>(bytes, 1), slot_alignment);
 }
 
-/// A step coprime to `slots`, near the golden ratio of it: i -> i * step mod slots then visits every slot once, with
-/// neighbours in time far apart in memory.
+/// A step coprime to `slots`, near the golden ratio of it: i -> i * step mod slots then visits every slot
+/// once, with neighbours in time far apart in memory.
 std::int64_t step_of(std::int64_t slots) {
     auto step = static_cast<std::int64_t>(0.6180339887498949 * static_cast<double>(slots));
     step = std::max<std::int64_t>(step, 1);
@@ -50,7 +50,8 @@ Result<BufferWindow> BufferWindow::create(const WindowOptions& options) {
                                                     std::to_string(round_up(options.bytes, unit)) +
                                                     " bytes cannot be mapped");
     }
-    // Without huge pages wanted they are refused, or `always` systems would measure something else than asked.
+    // Without huge pages wanted they are refused, or `always` systems would measure something else than
+    // asked.
     madvise(data, length, options.huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     if (options.touch) {
         const double start_s = now_s();

@@ -1,8 +1,10 @@
-// hakobi-bench-mpi: how fast is MPI between these ranks with data that is in the cache, and with data that is not?
+// hakobi-bench-mpi: how fast is MPI between these ranks with data that is in the cache, and with data that is
+// not?
 //
-// Floor: the hot figure of the same row (the classical benchmark's). Rival: none; one MPI library a run. Hot and cold
-// samples are taken in turn, every byte received is compared with what was sent, and a figure stands beside half the
-// width of its median's 95 % interval. Exit status: 0 measured; 1 data arrived wrong; 2 bad input.
+// Floor: the hot figure of the same row (the classical benchmark's). Rival: none; one MPI library a run. Hot
+// and cold samples are taken in turn, every byte received is compared with what was sent, and a figure stands
+// beside half the width of its median's 95 % interval. Exit status: 0 measured; 1 data arrived wrong; 2 bad
+// input.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -58,7 +58,8 @@ class SendRecv : public Pattern {
     [[nodiscard]] int left() const { return (rank() + size() - 1) % size(); }
 };
 
-/// Each rank sends to and receives from both neighbours of the periodic chain: a halo exchange in one dimension.
+/// Each rank sends to and receives from both neighbours of the periodic chain: a halo exchange in one
+/// dimension.
 class Exchange : public Pattern {
   public:
     using Pattern::Pattern;
@@ -122,7 +123,8 @@ class Allreduce : public Pattern {
     using Pattern::Pattern;
     void run(const Buffers& buffers, std::int64_t bytes, std::int64_t /*number*/) override {
         const bool words = bytes % 8 == 0;
-        // No sum of bytes: with Open MPI 4.1.4 MPI_SUM of MPI_UINT8_T came out wrong here at 4,099 and 65,537 bytes.
+        // No sum of bytes: with Open MPI 4.1.4 MPI_SUM of MPI_UINT8_T came out wrong here at 4,099 and 65,537
+        // bytes.
         check(MPI_Allreduce(buffers.send.data(), buffers.receive.data(), count_of(words ? bytes / 8 : bytes),
                             words ? MPI_UINT64_T : MPI_UINT8_T, words ? MPI_SUM : MPI_BXOR, handle()),
               "MPI_Allreduce");
@@ -187,8 +189,8 @@ class Barrier : public Pattern {
     }
 };
 
-/// Rank 0 accesses rank 1's memory in one passive epoch that lasts for all iterations; each ends with a flush, after
-/// which the bytes are there.
+/// Rank 0 accesses rank 1's memory in one passive epoch that lasts for all iterations; each ends with a
+/// flush, after which the bytes are there.
 class OneSided : public Pattern {
   public:
     OneSided(const Comm& comm, bool is_put) : Pattern(comm), is_put_(is_put) {}

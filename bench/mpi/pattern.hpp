@@ -18,8 +18,8 @@ struct Buffers {
     std::int64_t send_offset_bytes = 0, receive_offset_bytes = 0;
 };
 
-/// Bytes that one iteration must have brought: `length_bytes` at `at_bytes` of the receive buffer, equal to what lies
-/// `from_bytes` into rank `source`'s send buffer.
+/// Bytes that one iteration must have brought: `length_bytes` at `at_bytes` of the receive buffer, equal to
+/// what lies `from_bytes` into rank `source`'s send buffer.
 struct Arrival {
     std::int64_t at_bytes = 0;
     int source = 0;
@@ -27,9 +27,9 @@ struct Arrival {
     std::int64_t length_bytes = 0;
 };
 
-/// A communication pattern: what all ranks do in one iteration with messages of `bytes`. Ranks that take no part in
-/// an iteration do nothing in it. A new pattern is one class in pattern.cpp and one line of its table; it passes
-/// pattern_test.cpp.
+/// A communication pattern: what all ranks do in one iteration with messages of `bytes`. Ranks that take no
+/// part in an iteration do nothing in it. A new pattern is one class in pattern.cpp and one line of its
+/// table; it passes pattern_test.cpp.
 class Pattern {
   public:
     explicit Pattern(const Comm& comm) : comm_(comm) {}
@@ -40,8 +40,8 @@ class Pattern {
     /// Size of a rank's send and receive buffer for messages of `bytes`.
     [[nodiscard]] virtual std::int64_t send_bytes(std::int64_t bytes) const { return bytes; }
     [[nodiscard]] virtual std::int64_t receive_bytes(std::int64_t bytes) const { return bytes; }
-    /// Bytes that count for bandwidth in one reported time, and how many reported times one iteration is: as Intel MPI
-    /// Benchmarks define them where they do (docs/measure.md has the table).
+    /// Bytes that count for bandwidth in one reported time, and how many reported times one iteration is: as
+    /// Intel MPI Benchmarks define them where they do (docs/measure.md has the table).
     [[nodiscard]] virtual double counted_bytes(std::int64_t bytes) const {
         return static_cast<double>(bytes);
     }
@@ -56,8 +56,8 @@ class Pattern {
     virtual void run(const Buffers& buffers, std::int64_t bytes, std::int64_t number) = 0;
     /// The data that this rank must have received in iteration `number`.
     [[nodiscard]] virtual std::vector<Arrival> arrivals(std::int64_t bytes, std::int64_t number) const = 0;
-    /// Whether what arrives is all ranks' data reduced: 64-bit words summed, or, where `bytes` is no multiple of 8,
-    /// bytes combined by exclusive or.
+    /// Whether what arrives is all ranks' data reduced: 64-bit words summed, or, where `bytes` is no multiple
+    /// of 8, bytes combined by exclusive or.
     [[nodiscard]] virtual bool is_reduced() const { return false; }
     /// Whether messages have a size at all.
     [[nodiscard]] virtual bool has_bytes() const { return true; }

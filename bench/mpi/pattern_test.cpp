@@ -58,7 +58,8 @@ TEST_P(EveryPattern, SaysOnEveryRankWhenOneReceivedByteIsWrong) {
 TEST_P(EveryPattern, SaysWhenAMessageDidNotArrive) {
     const auto pattern = make_pattern(GetParam(), comm_);
     if (!pattern->has_bytes()) GTEST_SKIP() << "nothing is transferred";
-    // As if the last message had been lost: the buffer still holds what it held before, for the hot buffer too.
+    // As if the last message had been lost: the buffer still holds what it held before, for the hot buffer
+    // too.
     for (Buffering buffering : {Buffering::hot, Buffering::cold}) {
         Memory windows = memory(buffering);
         Sampler sampler(comm_, *pattern, windows, 4096, quick);
@@ -69,8 +70,8 @@ TEST_P(EveryPattern, SaysWhenAMessageDidNotArrive) {
     }
 }
 
-/// Another pattern whose timed iterations are lost, all or one: as if a receive returned without its bytes. Iterations
-/// that prime a hot buffer go through, and so do all while `is_faulty` is false.
+/// Another pattern whose timed iterations are lost, all or one: as if a receive returned without its bytes.
+/// Iterations that prime a hot buffer go through, and so do all while `is_faulty` is false.
 class Lossy : public Pattern {
   public:
     Lossy(const Comm& comm, std::string_view name, std::int64_t num_primings)

@@ -78,7 +78,8 @@ Replay::Replay(const Comm& comm, const RankTrace& trace)
     : comm_(comm), trace_(trace), addresses_(trace.events) {
     std::int64_t most = 0;
     for (const TraceEvent& event : trace.events) most = std::max({most, event.bytes, event.receive_bytes});
-    // Room behind every buffer for the largest message: a receive that was larger than its message stays harmless.
+    // Room behind every buffer for the largest message: a receive that was larger than its message stays
+    // harmless.
     memory_.assign(static_cast<std::size_t>(addresses_.size_bytes() + most + 4096), std::byte{1});
     scratch_.assign(static_cast<std::size_t>(scratch_bytes(trace) + 64), std::byte{1});
     working_set_.assign(static_cast<std::size_t>(
@@ -96,8 +97,8 @@ void Replay::make_communicators() {
     communicators_.assign(trace_.groups.size(), MPI_COMM_NULL);
     MPI_Group world = MPI_GROUP_NULL;
     mpi::check(MPI_Comm_group(comm_.handle(), &world), "MPI_Comm_group");
-    // A rank's trace has only the groups that it used, numbered in its own order, but every member must take part in
-    // making one: all make those of all ranks, and in one order, so that no two ranks wait crosswise.
+    // A rank's trace has only the groups that it used, numbered in its own order, but every member must take
+    // part in making one: all make those of all ranks, and in one order, so that no two ranks wait crosswise.
     for (const Communicator& communicator : groups_of_all(comm_, trace_.groups)) {
         const std::vector<int>& ranks = communicator.ranks;
         if (std::find(ranks.begin(), ranks.end(), comm_.rank()) == ranks.end())
@@ -220,8 +221,8 @@ ReplayTimes Replay::run() {
     return times;
 }
 
-/// Requests that the program freed or never waited for. A receive that went on would write into memory that is gone;
-/// one that was cancelled early would leave its sender waiting, hence all ranks come first.
+/// Requests that the program freed or never waited for. A receive that went on would write into memory that
+/// is gone; one that was cancelled early would leave its sender waiting, hence all ranks come first.
 void Replay::end_requests() {
     mpi::check(MPI_Barrier(comm_.state().internal), "MPI_Barrier");
     for (std::size_t number = 0; number < requests_.size(); ++number) {

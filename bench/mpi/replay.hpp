@@ -10,8 +10,8 @@
 
 #include "base/status.hpp"
 
-// Does again what a recorded program did (docs/records.md, "Traces"): the same messages between the same ranks, from
-// buffers that lie to each other as the program's did, with the program's own time between them.
+// Does again what a recorded program did (docs/records.md, "Traces"): the same messages between the same
+// ranks, from buffers that lie to each other as the program's did, with the program's own time between them.
 
 namespace hakobi::bench {
 
@@ -46,15 +46,15 @@ struct RankTrace {
     std::vector<TraceEvent> events;
 };
 
-/// Reads these ranks' parts, in their order; of a rank that the trace does not have, one without events. not_found,
-/// format (with the line) when it is no whole trace.
+/// Reads these ranks' parts, in their order; of a rank that the trace does not have, one without events.
+/// not_found, format (with the line) when it is no whole trace.
 [[nodiscard]] Result<std::vector<RankTrace>> read_traces(const std::string& path,
                                                          const std::vector<int>& ranks);
 /// Reads rank `rank`'s part, likewise.
 [[nodiscard]] Result<RankTrace> read_trace(const std::string& path, int rank);
 
-/// Where each recorded address lies in a replay's memory: distances within a contiguous region are kept, so buffers
-/// that were reused, adjacent or apart are so again. Pure.
+/// Where each recorded address lies in a replay's memory: distances within a contiguous region are kept, so
+/// buffers that were reused, adjacent or apart are so again. Pure.
 class AddressMap {
   public:
     explicit AddressMap(const std::vector<TraceEvent>& events);
@@ -81,8 +81,9 @@ struct ReplayTimes {
     int num_failed_calls = 0;
 };
 
-/// Replays the trace once. Collective over `comm`, which has trace.num_ranks ranks. Between calls it waits for as long
-/// as the program took, streaming through as much memory as the program had: what it left of the caches, this does.
+/// Replays the trace once. Collective over `comm`, which has trace.num_ranks ranks. Between calls it waits
+/// for as long as the program took, streaming through as much memory as the program had: what it left of the
+/// caches, this does.
 class Replay {
   public:
     Replay(const Comm& comm, const RankTrace& trace);

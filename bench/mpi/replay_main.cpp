@@ -1,6 +1,7 @@
-// hakobi-replay TRACE: replays a recorded program's communication (replay.hpp) and prints JSON lines: one "replay"
-// record a repetition with every rank's seconds in communication. The command `hakobi bench replay` sets it beside the
-// predictions from hot and cold figures. Exit status: 0 replayed; 2 bad input, also a trace whose replay would hang.
+// hakobi-replay TRACE: replays a recorded program's communication (replay.hpp) and prints JSON lines: one
+// "replay" record a repetition with every rank's seconds in communication. The command `hakobi bench replay`
+// sets it beside the predictions from hot and cold figures. Exit status: 0 replayed; 2 bad input, also a
+// trace whose replay would hang.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -24,7 +24,8 @@ TEST(AddressMap, KeepsDistancesWithinARegionAndMergesWhatOverlaps) {
     EXPECT_GE(map.size_bytes(), map.offset(0x7f0000001040) + 64);
 }
 
-// As recorded of an MPI_Comm_split in reversed order on which rank 0, a member, made no call: its trace lacks the group.
+// As recorded of an MPI_Comm_split in reversed order on which rank 0, a member, made no call: its trace lacks
+// the group.
 TEST(Replay, MakesACommunicatorThatAMemberNeverUsed) {
     Comm comm = Comm::duplicate(MPI_COMM_WORLD);
     std::vector<int> world(static_cast<std::size_t>(comm.size()));
@@ -97,7 +98,8 @@ class TraceFile : public ::testing::Test {
     void TearDown() override { std::remove(path_.c_str()); }
     void write(const std::string& text) const { std::ofstream(path_) << text; }
 
-    /// A ring of nonblocking messages with 2 ms of computing before each round, then a reduction; for every rank.
+    /// A ring of nonblocking messages with 2 ms of computing before each round, then a reduction; for every
+    /// rank.
     [[nodiscard]] std::string ring(int rounds) const {
         std::string world;
         for (int rank = 0; rank < size_; ++rank) world += (rank > 0 ? "," : "") + std::to_string(rank);

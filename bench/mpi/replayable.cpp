@@ -67,7 +67,8 @@ class Walk {
     }
 
     std::string run() {
-        // One event a round: a rank that only sends does not run ahead of its receivers, whose mailboxes stay short.
+        // One event a round: a rank that only sends does not run ahead of its receivers, whose mailboxes stay
+        // short.
         for (bool is_going = true; is_going && wrong_.empty();) {
             is_going = false;
             for (int rank = 0; rank < num_ranks(); ++rank) is_going = advance(rank) || is_going;
@@ -192,7 +193,8 @@ class Walk {
         return is_receiving(trace(rank).events[number]) && !progress(rank).is_received[number];
     }
 
-    /// The event for which the rank waits in its event `number`: itself, or one that a wait names; none: it goes on.
+    /// The event for which the rank waits in its event `number`: itself, or one that a wait names; none: it
+    /// goes on.
     [[nodiscard]] std::optional<std::size_t> first_waited(int rank, std::size_t number) const {
         const TraceEvent& event = trace(rank).events[number];
         for (std::int64_t request : event.requests) {

@@ -32,7 +32,8 @@ measure::Agreement rank_0_decides(const Comm& comm) {
     };
 }
 
-/// A core of its own for each rank of a node: every two ranks in order get a pair of cores that are at `distance`.
+/// A core of its own for each rank of a node: every two ranks in order get a pair of cores that are at
+/// `distance`.
 Result<std::string> core_for(const measure::Topology& topology, int node_rank, measure::Distance distance) {
     if (!topology.is_known())
         return Status(ErrorCode::unsupported, "--place needs hwloc, which is not in use");
@@ -151,7 +152,8 @@ Row measure_row(const Comm& comm, const std::string& pattern_name, std::int64_t 
         const auto& hot_times = row.measurements[static_cast<std::size_t>(hot - row.bufferings.begin())];
         const auto& cold_times = row.measurements[static_cast<std::size_t>(cold - row.bufferings.begin())];
         row.comparison = measure::compare_interleaved(cold_times.samples, hot_times.samples);
-        // Three conditions: the rounds agree on it, the medians' intervals are apart, and there is data to be cached.
+        // Three conditions: the rounds agree on it, the medians' intervals are apart, and there is data to be
+        // cached.
         row.is_cache_inflated = row.has_rate && row.comparison.differs && row.comparison.ratio > 1 &&
                                 cold_times.summary.ci_low > hot_times.summary.ci_high;
     }

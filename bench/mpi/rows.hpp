@@ -17,8 +17,8 @@ struct Placement {
     bool is_oversubscribed = false;  ///< more ranks on a node than cores
 };
 
-/// Collective: binds ranks as `place` asks ("as-launched": leaves them) and tells where they are. unsupported, on all
-/// ranks, when the machine has no such pair of cores or refuses to bind.
+/// Collective: binds ranks as `place` asks ("as-launched": leaves them) and tells where they are.
+/// unsupported, on all ranks, when the machine has no such pair of cores or refuses to bind.
 Placement place_ranks(const Comm& comm, const measure::Topology& topology, const std::string& place);
 
 /// One pattern and size, measured. `comparison` is cold over hot, where both were.
@@ -46,7 +46,8 @@ using Memories = std::vector<std::unique_ptr<Memory>>;
 Row measure_row(const Comm& comm, const std::string& pattern_name, std::int64_t bytes, Memories& memories,
                 const Options& options);
 
-/// Collective: how many of `options.num_self_comparisons` comparisons of a buffering with itself name a difference.
+/// Collective: how many of `options.num_self_comparisons` comparisons of a buffering with itself name a
+/// difference.
 int count_self_differences(const Comm& comm, const std::string& pattern_name, std::int64_t bytes,
                            Memory& memory, const Options& options);
 

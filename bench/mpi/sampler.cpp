@@ -15,8 +15,8 @@ namespace {
 /// Fills receive buffers until something arrives.
 constexpr std::byte spoilt{0x5a};
 
-/// The 64-bit word at a (multiple of 8) byte offset of a rank's send window: a finalised counter (splitmix64), so that
-/// no two places of any two ranks look alike.
+/// The 64-bit word at a (multiple of 8) byte offset of a rank's send window: a finalised counter
+/// (splitmix64), so that no two places of any two ranks look alike.
 std::uint64_t word_at(int rank, std::int64_t offset_bytes) {
     std::uint64_t x =
         (static_cast<std::uint64_t>(rank + 1) << 40) + static_cast<std::uint64_t>(offset_bytes / 8);
@@ -135,8 +135,8 @@ Sampler::Sampler(const Comm& comm, Pattern& pattern, Memory& memory, std::int64_
     // Bytes that earlier samplers left could be those that this one expects: the windows are shared, the
     // contents go by offset.
     std::fill(memory_.receive.bytes().begin(), memory_.receive.bytes().end(), spoilt);
-    // That left the end of the window in the caches, where slots of small messages would find themselves: all of a row's
-    // visits together touch too little to drive it out.
+    // That left the end of the window in the caches, where slots of small messages would find themselves: all
+    // of a row's visits together touch too little to drive it out.
     if (memory_.buffering != Buffering::hot && options_.eviction_bytes > 0) {
         auto other = measure::BufferWindow::create({.bytes = options_.eviction_bytes});
         mpi::agree_or_throw(comm_, other.ok() ? Status() : other.status());
@@ -177,7 +177,8 @@ void Sampler::calibrate() {
         mpi::agree_or_throw(comm_, verify_bundle());
         if (iterations >= most || elapsed_s >= options_.sample_s / 2) {
             const double per_iteration_s = std::max(elapsed_s / static_cast<double>(iterations), 1e-9);
-            // Ten at least, so that neither the start nor the first message shows, unless they take ten times too long.
+            // Ten at least, so that neither the start nor the first message shows, unless they take ten times
+            // too long.
             const double fitting = options_.sample_s / per_iteration_s;
             const auto wanted = static_cast<std::int64_t>(std::max(fitting, std::min(10.0, 10 * fitting)));
             iterations_ = std::clamp<std::int64_t>(wanted, 1, most);
@@ -220,7 +221,8 @@ double Sampler::run_bundle(std::int64_t iterations) {
     }
     const double mine_s = now_s() - began_s;
     next_ += iterations;
-    // Both maxima in one message. A start counts as late from the delay's tenth on: a polling loop's own grain is less.
+    // Both maxima in one message. A start counts as late from the delay's tenth on: a polling loop's own
+    // grain is less.
     double worst[2] = {mine_s, began_s - start_s > 0.1 * start_delay_s_ ? 1.0 : 0.0};
     mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, comm_.state().internal),
                "MPI_Allreduce");

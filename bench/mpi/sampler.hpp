@@ -20,8 +20,8 @@ enum class Buffering {
 };
 [[nodiscard]] std::string to_string(Buffering buffering);
 
-/// The send and receive memory of one buffering, on one rank; the send side is filled once, so that a receiver knows
-/// every byte from the sender's rank and offset.
+/// The send and receive memory of one buffering, on one rank; the send side is filled once, so that a
+/// receiver knows every byte from the sender's rank and offset.
 struct Memory {
     Buffering buffering;
     measure::BufferWindow send, receive;
@@ -41,13 +41,16 @@ struct SamplingOptions {
 };
 
 /// Takes samples of one pattern, size and memory. One sample:
-///  1. Hot: the buffers are primed by iterations that do not count. Then each receiver overwrites its buffer with what
-///     cannot arrive: it stays in that rank's cache, as after a receive, and holds nothing that priming brought.
-///  2. All ranks start at one moment of the global clock, and run a bundle of iterations, each with the next slot.
+///  1. Hot: the buffers are primed by iterations that do not count. Then each receiver overwrites its buffer
+///     with what cannot arrive: it stays in that rank's cache, as after a receive, and holds nothing that
+///     priming brought.
+///  2. All ranks start at one moment of the global clock, and run a bundle of iterations, each with the next
+///     slot.
 ///  3. A rank's time is from its start to the end of its last iteration; the slowest rank's counts.
-///  4. Each receiver reads every byte that arrived and compares it with what was sent: cold, of each iteration; hot,
-///     what the buffer holds in the end. A byte that no timed iteration brought is found; one that only some brought
-///     is not, as all bring the same: to tell them apart, each would have to write other bytes within the time.
+///  4. Each receiver reads every byte that arrived and compares it with what was sent: cold, of each
+///     iteration; hot, what the buffer holds in the end. A byte that no timed iteration brought is found; one
+///     that only some brought is not, as all bring the same: to tell them apart, each would have to write
+///     other bytes within the time.
 ///  5. Compared bytes are overwritten with a value that cannot arrive. They are not touched again until its
 ///     slot's next turn, a whole window later, so that this leaves cold buffers cold.
 class Sampler {
@@ -59,8 +62,8 @@ class Sampler {
     Sampler(const Sampler&) = delete;
     Sampler& operator=(const Sampler&) = delete;
 
-    /// Seconds of one reported time (counted as the pattern says). Throws Error (format) on every rank when data
-    /// arrived wrong on any.
+    /// Seconds of one reported time (counted as the pattern says). Throws Error (format) on every rank when
+    /// data arrived wrong on any.
     [[nodiscard]] double sample();
     [[nodiscard]] std::int64_t iterations() const noexcept { return iterations_; }
     /// Samples that a rank began after the agreed moment, because the message about it came too late.

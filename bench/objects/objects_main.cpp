@@ -1,10 +1,12 @@
-// Copies files to an object store or back, several at once, and prints how long that took: what `s5cmd cp` and `rados put` do.
+// Copies files to an object store or back, several at once, and prints how long that took: what `s5cmd cp`
+// and `rados put` do.
 //
 //     hakobi-bench-objects put FOLDER s3://bucket/prefix     each file as the object of its name, large ones in parts
 //     hakobi-bench-objects get FOLDER rados:pool/prefix      the files of the folder are written anew from the objects
 //     hakobi-bench-objects remove FOLDER ROOT
 //
-// The time counts reading and writing the files, connecting, and everything until the last byte is acknowledged.
+// The time counts reading and writing the files, connecting, and everything until the last byte is
+// acknowledged.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,11 +1,12 @@
-/* hakobi-bench-mpi-io: one case of MPI-IO calls, timed again and again; a program that knows nothing of Hakobi.
+/* hakobi-bench-mpi-io: one case of MPI-IO calls, timed again and again; a program that knows nothing of
+ * Hakobi.
  *
- *  1. A repetition makes a new file (one that has holes is there, filled, before), writes it, and reads it. Time is from the
- *     first rank's start of MPI_File_open, after a barrier, to the last rank's return from MPI_File_close; "call_s" leaves
- *     both out.
+ *  1. A repetition makes a new file (one that has holes is there, filled, before), writes it, and reads it.
+ *     Time is from the first rank's start of MPI_File_open, after a barrier, to the last rank's return from
+ *     MPI_File_close; "call_s" leaves both out.
  *  2. Each set of hints takes its turn in every repetition. The first repetition is not counted.
- *  3. Every byte is verified, outside the timed part, and by no MPI-IO (image.h): a wrong or a missing one ends the program
- *     with status 1.
+ *  3. Every byte is verified, outside the timed part, and by no MPI-IO (image.h): a wrong or a missing one
+ *     ends the program with status 1.
  *  4. A sample is a line of JSON on stdout. */
 #include <errno.h>
 #include <fcntl.h>

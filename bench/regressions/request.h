@@ -1,5 +1,5 @@
-/* A rank's request in hakobi-bench-mpi-io: its pieces, in the order of its data, and the MPI types that say the
- * same as a program would say it. */
+/* A rank's request in hakobi-bench-mpi-io: its pieces, in the order of its data, and the MPI types that say
+ * the same as a program would say it. */
 #ifndef HAKOBI_BENCH_REQUEST_H
 #define HAKOBI_BENCH_REQUEST_H
 

@@ -1,15 +1,17 @@
-/* hakobi-bench-solver: steps of a program that computes and writes, by nonblocking or by blocking collective calls; it knows nothing
- * of Hakobi.
+/* hakobi-bench-solver: steps of a program that computes and writes, by nonblocking or by blocking collective
+ * calls; it knows nothing of Hakobi.
  *
- *  1. A step computes: so many operations on a rank's own small array as take COMPUTE_MS where nothing else runs, which is found out
- *     first, all ranks at once. Whoever takes the processor meanwhile makes it longer.
- *  2. Then it opens a file, and writes its block of an array of EDGE^3 doubles there, through a view. `iwrite`: the step begins
- *     MPI_File_iwrite_all, and completes it and closes the file when the next one has computed; two blocks of memory take turns.
- *     `write`: MPI_File_write_all. `none`: nothing.
- *  3. A step's time is from its begin to the next one's, of the slowest rank. The first is not counted: it completes none before it.
- *     Nor is what the last one leaves.
+ *  1. A step computes: so many operations on a rank's own small array as take COMPUTE_MS where nothing else
+ *     runs, which is found out first, all ranks at once. Whoever takes the processor meanwhile makes it
+ *     longer.
+ *  2. Then it opens a file, and writes its block of an array of EDGE^3 doubles there, through a view.
+ *     `iwrite`: the step begins MPI_File_iwrite_all, and completes it and closes the file when the next one
+ *     has computed; two blocks of memory take turns. `write`: MPI_File_write_all. `none`: nothing.
+ *  3. A step's time is from its begin to the next one's, of the slowest rank. The first is not counted: it
+ *     completes none before it. Nor is what the last one leaves.
  *  4. Every byte is verified, outside the timed part, and by no MPI-IO.
- *  5. A sample is a line of JSON on stdout: "call_s" is what the step took longer than its computing alone. */
+ *  5. A sample is a line of JSON on stdout: "call_s" is what the step took longer than its computing
+ *     alone. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// hakobi-bench-steps METHOD STEPS ROWS COLUMNS PREFIX: STEPS steps of a field of ROWS x COLUMNS doubles through
-// hakobi::Output, as a program's output is: created, written, closed. Prints a sample (a line of JSON); the files stay, for
-// whoever compares the methods' bytes.
+// hakobi-bench-steps METHOD STEPS ROWS COLUMNS PREFIX: STEPS steps of a field of ROWS x COLUMNS doubles
+// through hakobi::Output, as a program's output is: created, written, closed. Prints a sample (a line of
+// JSON); the files stay, for whoever compares the methods' bytes.
 #include <cstdio>
 #include <cstdlib>
 #include <hakobi/hakobi.hpp>

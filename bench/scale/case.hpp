@@ -9,8 +9,9 @@
 
 namespace hakobi::bench::scale {
 
-/// Simulates every case, a line of JSON each, its methods on as many threads as there are cores, and hands on a record for
-/// each, from one thread at a time. invalid_argument for a line that cannot be read: nothing is run then.
+/// Simulates every case, a line of JSON each, its methods on as many threads as there are cores, and hands on
+/// a record for each, from one thread at a time. invalid_argument for a line that cannot be read: nothing is
+/// run then.
 [[nodiscard]] Status run_cases(const std::vector<std::string>& lines,
                                const std::function<void(const measure::Record&)>& take);
 

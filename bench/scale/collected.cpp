@@ -1,6 +1,6 @@
-// The methods in which ranks hand their values to others, or keep them (src/output/collect.cpp, src/series/assemble.cpp):
-// a writer asks its members for windows of half its buffer, puts their runs in the order of the file, and writes what is
-// contiguous at once. Nothing overlaps.
+// The methods in which ranks hand their values to others, or keep them (src/output/collect.cpp,
+// src/series/assemble.cpp): a writer asks its members for windows of half its buffer, puts their runs in the
+// order of the file, and writes what is contiguous at once. Nothing overlaps.
 #include <algorithm>
 
 #include "methods.hpp"

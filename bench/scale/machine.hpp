@@ -53,8 +53,8 @@ struct Job {
            seconds(bytes, static_cast<double>(piece_bytes)) * machine.piece_s;
 }
 
-/// For how long the busiest of each kind was busy, and what every rank waits for: whichever is nearest to the whole time
-/// limits it.
+/// For how long the busiest of each kind was busy, and what every rank waits for: whichever is nearest to the
+/// whole time limits it.
 struct Busy {
     double servers_s = 0, locks_s = 0;  ///< one server, with data and with locks
     double client_s = 0;                ///< one node's access to the file, or one thread's

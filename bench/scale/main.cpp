@@ -1,6 +1,7 @@
-// hakobi-scale: how long one collective write of a pattern takes on a machine that is only described, by the planner's own
-// code. Reads cases (JSON lines: a machine's costs, ranks, methods, a pattern, its size, a layout) and appends a record for
-// each method. `hakobi study scale` makes the cases; docs/measure.md has the model.
+// hakobi-scale: how long one collective write of a pattern takes on a machine that is only described, by the
+// planner's own code. Reads cases (JSON lines: a machine's costs, ranks, methods, a pattern, its size, a
+// layout) and appends a record for each method. `hakobi study scale` makes the cases; docs/measure.md has the
+// model.
 #include <cstdio>
 #include <fstream>
 #include <hakobi/comm.hpp>

@@ -5,18 +5,20 @@
 
 namespace hakobi::bench::scale {
 
-/// The method `pipelined` on a file of `layout`. `is_by_server`: the layout is part of the plan: each stripe is a cycle, and
-/// each server is written by as few nodes as can fill it.
+/// The method `pipelined` on a file of `layout`. `is_by_server`: the layout is part of the plan: each stripe
+/// is a cycle, and each server is written by as few nodes as can fill it.
 [[nodiscard]] Outcome pipelined(const Pattern& pattern, const Job& job, const Machine& machine,
                                 const Layout& layout, bool is_by_server);
 /// The layout that `pipelined` then asks for.
 [[nodiscard]] Layout layout_for(const Job& job, const Machine& machine);
 
-/// `parallel`: the MPI library's two-phase writes in rounds of 16 MiB an aggregator, exchange and access in turn.
+/// `parallel`: the MPI library's two-phase writes in rounds of 16 MiB an aggregator, exchange and access in
+/// turn.
 [[nodiscard]] Outcome parallel(const Pattern& pattern, const Job& job, const Machine& machine,
                                const Layout& layout);
 
-/// `root` (`stride` as many as there are ranks) and `writers`: every stride-th rank writes for those behind it.
+/// `root` (`stride` as many as there are ranks) and `writers`: every stride-th rank writes for those behind
+/// it.
 [[nodiscard]] Outcome collected(const Pattern& pattern, const Job& job, const Machine& machine,
                                 const Layout& layout, int stride);
 /// `per-process`: each rank writes a file of its own, of one stripe.

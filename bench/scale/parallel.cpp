@@ -1,9 +1,10 @@
 // The two-phase algorithm of ROMIO (Thakur, Gropp, Lusk 1999), in which exchange and file access take turns:
 //
-//  1. Ranks send the offsets and lengths of their pieces to the aggregators that own them: one a node, with the range in
-//     equal parts, or, where the library knows stripes, one a stripe and at most one a node, with stripes in turn.
-//  2. A round: all tell all how much they send (MPI_Alltoall), ranks send, aggregators receive, and each writes at most a
-//     buffer of 16 MiB, one access at a time. The next round begins when all have written.
+//  1. Ranks send the offsets and lengths of their pieces to the aggregators that own them: one a node, with
+//     the range in equal parts, or, where the library knows stripes, one a stripe and at most one a node,
+//     with stripes in turn.
+//  2. A round: all tell all how much they send (MPI_Alltoall), ranks send, aggregators receive, and each
+//     writes at most a buffer of 16 MiB, one access at a time. The next round begins when all have written.
 //
 // If there are many rounds, a few are simulated. Where no rank's range begins before the last one's ends,
 // there is no exchange: each rank writes its own.
@@ -17,8 +18,8 @@ namespace hakobi::bench::scale {
 namespace {
 
 constexpr std::int64_t buffer_bytes = 16 << 20;  // cb_buffer_size
-/// An aggregator's work for one piece of its buffer, beside its copy: ROMIO merges the ranks' lists by a heap, and receives by
-/// datatypes. Fitted to three runs at once (decision 55).
+/// An aggregator's work for one piece of its buffer, beside its copy: ROMIO merges the ranks' lists by a
+/// heap, and receives by datatypes. Fitted to three runs at once (decision 55).
 constexpr double merge_s = 1.75e-7;
 constexpr int most_rounds = 6, most_looked_at = 400;
 
@@ -128,7 +129,8 @@ class Rounds {
             }
             return windows;
         }
-        // A round is a turn of stripes for each buffer, or, where a stripe is longer than a buffer, a part of one.
+        // A round is a turn of stripes for each buffer, or, where a stripe is longer than a buffer, a part of
+        // one.
         const std::int64_t cut = std::min(layout_.stripe_bytes, buffer_bytes);
         const std::int64_t cuts_of_stripe = (layout_.stripe_bytes - 1) / cut + 1;
         const std::int64_t num = num_aggregators_ * stripes_at_once_;

@@ -23,10 +23,11 @@ struct RankParts {
 
 /// The engine's work in a phase once all have described their requests: events in the order of time.
 ///
-///  1. A rank copies its parts one after the other, each when its buffer is open: the aggregator's where that is on its
-///     node, else one of its node's staging buffers. By server it takes a part of any lane that has a buffer open.
-///  2. The last rank of a node sends a staging buffer on when the aggregator's buffer is open for that turn; the aggregator
-///     unpacks what comes, one message after the other.
+///  1. A rank copies its parts one after the other, each when its buffer is open: the aggregator's where that
+///     is on its node, else one of its node's staging buffers. By server it takes a part of any lane that has
+///     a buffer open.
+///  2. The last rank of a node sends a staging buffer on when the aggregator's buffer is open for that turn;
+///     the aggregator unpacks what comes, one message after the other.
 ///  3. A buffer that all contributions are in goes to the next free I/O thread of its aggregator.
 ///  4. A stored one opens for a later turn of its ring.
 struct PhaseSetting {

@@ -1,8 +1,9 @@
-// One collective write by the engine, as the engine's own code plans it (io/plan.hpp, io/descriptions.hpp, io/summary.hpp,
-// io/choice.hpp), with the time that a machine needs:
+// One collective write by the engine, as the engine's own code plans it (io/plan.hpp, io/descriptions.hpp,
+// io/summary.hpp, io/choice.hpp), with the time that a machine needs:
 //
 //  1. All ranks meet, and the choice is made.
-//  2. Each phase is divided; the ranks describe their requests to the aggregators, and look up who contributes to what.
+//  2. Each phase is divided; the ranks describe their requests to the aggregators, and look up who
+//     contributes to what.
 //  3. The phase runs (phase.hpp).
 //
 // For a long call a few phases are simulated, from its beginning, middle and end, and each stands for those
@@ -31,7 +32,8 @@ constexpr int depth = 8;
 
 /// Region::bytes_below of a block of three dimensions, on one core of an AMD EPYC.
 constexpr double lookup_s = 6e-8;
-/// Phases of a call that are simulated, and ranks whose descriptions are made; each stands for its neighbours.
+/// Phases of a call that are simulated, and ranks whose descriptions are made; each stands for its
+/// neighbours.
 constexpr int most_phases = 3, most_described = 600;
 
 double log2_of(int number) {
@@ -241,8 +243,8 @@ class Call {
                               ranks, storage_, busy);
     }
 
-    /// Describing, and then counting who contributes: each rank looks up its cycles, each aggregator those of all whose
-    /// regions it holds.
+    /// Describing, and then counting who contributes: each rank looks up its cycles, each aggregator those of
+    /// all whose regions it holds.
     double describing_s(const io::Domains& domains, const std::vector<RankParts>& ranks) const {
         const auto num_active = static_cast<double>(ranks.size());
         const auto cycles = static_cast<double>(domains.num_cycles);
@@ -259,7 +261,8 @@ class Call {
         const double held = all_messages / domains.num_domains;
         const double words = outcome_.mean_words_sent / std::max(1.0, outcome_.mean_messages);
         const double received_s = held * (2 * machine_.message_s + seconds(8 * words, machine_.core_rate));
-        // A message of a (node, cycle) is looked up three times for each region of that node (io/between_nodes.cpp).
+        // A message of a (node, cycle) is looked up three times for each region of that node
+        // (io/between_nodes.cpp).
         const double cycles_of_one = cycles / domains.num_domains;
         const double held_s =
             2 * lookup_s * held * cycles_of_one + 6 * lookup_s * parts / domains.num_domains;

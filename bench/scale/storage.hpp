@@ -7,17 +7,17 @@
 
 namespace hakobi::bench::scale {
 
-/// The servers of one file and the nodes' ways to them: each server serves what comes, one after the other. A server moves the
-/// file's lock when another node comes than the last time.
+/// The servers of one file and the nodes' ways to them: each server serves what comes, one after the other. A
+/// server moves the file's lock when another node comes than the last time.
 class Storage {
   public:
     Storage(const Machine& machine, const Layout& layout, int num_nodes);
 
-    /// One thread's write of [begin, end) of the file, which begins at `now_s`: when it is over but for the request's
-    /// latency. Calls come in the order of time.
+    /// One thread's write of [begin, end) of the file, which begins at `now_s`: when it is over but for the
+    /// request's latency. Calls come in the order of time.
     double write(int node, double now_s, std::int64_t begin_bytes, std::int64_t end_bytes);
-    /// `num_writers` threads of a node that make `count` writes of `bytes` each, one after the other, spread over all servers;
-    /// `moved_share` of them meet a lock that another node has.
+    /// `num_writers` threads of a node that make `count` writes of `bytes` each, one after the other, spread
+    /// over all servers; `moved_share` of them meet a lock that another node has.
     double write_small(int node, int num_writers, double count, double bytes, double moved_share);
 
     /// From now on everybody is idle again at time 0; locks stay where they are.

@@ -1,5 +1,6 @@
-// hakobi-simulated-collectives: how long collective operations take on a network that SimGrid's SMPI simulates. Compiled
-// with SMPI's mpi.h from the library's own sources, and started by `hakobi study collectives`, which makes the platform.
+// hakobi-simulated-collectives: how long collective operations take on a network that SimGrid's SMPI
+// simulates. Compiled with SMPI's mpi.h from the library's own sources, and started by `hakobi study
+// collectives`, which makes the platform.
 //
 //     program TOPOLOGY CONTENDER LATENCY_S OVERHEAD_S BANDWIDTH OPERATION:BYTES...
 //

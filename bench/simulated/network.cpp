@@ -1,7 +1,8 @@
-// A declared network as a platform of SimGrid: it loads this library and calls `load_platform`. An XML description with
-// shortest paths took minutes for 2,560 nodes; here the way of a message is computed: through the dimensions in their
-// order, on a torus the shorter way round. The nodes between pass it on as fast as their links are, without their
-// processors. HAKOBI_SIMULATED_NETWORK holds "TOPOLOGY BANDWIDTH_BYTES_S LATENCY_S".
+// A declared network as a platform of SimGrid: it loads this library and calls `load_platform`. An XML
+// description with shortest paths took minutes for 2,560 nodes; here the way of a message is computed:
+// through the dimensions in their order, on a torus the shorter way round. The nodes between pass it on as
+// fast as their links are, without their processors. HAKOBI_SIMULATED_NETWORK holds "TOPOLOGY
+// BANDWIDTH_BYTES_S LATENCY_S".
 #include <cstdlib>
 #include <hakobi/network_shape.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -18,8 +19,8 @@ using simgrid::kernel::resource::StandardLinkImpl;
 using simgrid::kernel::routing::NetPoint;
 using simgrid::kernel::routing::Route;
 
-/// A node's link in one dimension. Crossbars: `up` to the switch of its line, `down` from it. Torus: `up` to the next node,
-/// `down` from there back.
+/// A node's link in one dimension. Crossbars: `up` to the switch of its line, `down` from it. Torus: `up` to
+/// the next node, `down` from there back.
 struct Link {
     StandardLinkImpl* up = nullptr;
     StandardLinkImpl* down = nullptr;

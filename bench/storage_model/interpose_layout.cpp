@@ -1,8 +1,11 @@
-// Layouts under the model, as Lustre's client has them (lustre_user.h of the Lustre project; llapi_layout(7)):
+// Layouts under the model, as Lustre's client has them (lustre_user.h of the Lustre project;
+// llapi_layout(7)):
 // 1. statfs says that the folder is Lustre. O_LOV_DELAY_CREATE makes a file that waits for a layout.
-// 2. LL_IOC_LOV_SETSTRIPE gives such a file its layout, once; the first write does otherwise. A stripe is a multiple of 64 KiB; more
-//    stripes than servers are as many as there are, unless the pattern says that servers may hold several.
-// 3. The attribute `lustre.lov` has a file's layout: the plain form, with the server of each object. Folders have none of their own.
+// 2. LL_IOC_LOV_SETSTRIPE gives such a file its layout, once; the first write does otherwise. A stripe is a
+//    multiple of 64 KiB; more stripes than servers are as many as there are, unless the pattern says that
+//    servers may hold several.
+// 3. The attribute `lustre.lov` has a file's layout: the plain form, with the server of each object. Folders
+//    have none of their own.
 // 4. LL_IOC_GETOBDCOUNT of a folder is the number of servers.
 // Only where the model has the word `stripes`.
 #include <asm/ioctl.h>

@@ -1,9 +1,10 @@
 // Reads and writes by liburing under the model, still asynchronous:
-// 1. io_uring_submit takes modelled reads and writes out of the submission queue (an entry that does nothing and has
-//    no completion stays in its place) and hands them to threads, as the kernel hands them to its workers.
+// 1. io_uring_submit takes modelled reads and writes out of the submission queue (an entry that does nothing
+//    and has no completion stays in its place) and hands them to threads, as the kernel hands them to its
+//    workers.
 // 2. A thread carries the transfer out, sleeps until the model completes it, and posts the completion to the
-//    program's ring by a message from a ring of our own (IORING_OP_MSG_RING, Linux 5.18). The program sees what
-//    the kernel would have told it, when the model allows.
+//    program's ring by a message from a ring of our own (IORING_OP_MSG_RING, Linux 5.18). The program sees
+//    what the kernel would have told it, when the model allows.
 // A ring that cannot be served so ends the program: its figures would be false.
 #ifdef HAKOBI_HAVE_URING
 

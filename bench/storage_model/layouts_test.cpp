@@ -1,4 +1,5 @@
-// Runs under LD_PRELOAD of the library, with a model of 5 servers and files of 2 stripes of 1 MiB: what programs see of layouts.
+// Runs under LD_PRELOAD of the library, with a model of 5 servers and files of 2 stripes of 1 MiB: what
+// programs see of layouts.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>

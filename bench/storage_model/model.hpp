@@ -26,13 +26,13 @@ struct ServiceState;
 /// Without HAKOBI_STORAGE_MODEL the library does nothing; with a value that it cannot read the program ends
 /// with status 2, since a run that was to be modelled and was not would be a false figure.
 ///
-/// With the word `stripes` files have layouts, and the files below the folder answer as Lustre's (interpose_layout.cpp). With
-/// `nodes` the ranks are divided among so many nodes, as HAKOBI_RANKS_PER_NODE, which is set, tells Hakobi; without, as that
-/// variable says, or all are on one.
+/// With the word `stripes` files have layouts, and the files below the folder answer as Lustre's
+/// (interpose_layout.cpp). With `nodes` the ranks are divided among so many nodes, as HAKOBI_RANKS_PER_NODE,
+/// which is set, tells Hakobi; without, as that variable says, or all are on one.
 ///
-/// Modelled: read and write with all their p, v and 2 forms; POSIX AIO and reads and writes by liburing, which stay
-/// asynchronous. The real call is made first and its time counts within the modelled time. Not seen: stdio, mmap,
-/// io_uring without the shared liburing, splice and sendfile.
+/// Modelled: read and write with all their p, v and 2 forms; POSIX AIO and reads and writes by liburing,
+/// which stay asynchronous. The real call is made first and its time counts within the modelled time. Not
+/// seen: stdio, mmap, io_uring without the shared liburing, splice and sendfile.
 namespace hakobi::storage_model {
 
 /// A modelled transfer from its arrival to its completion. Keeps errno.
@@ -44,8 +44,8 @@ class Transfer {
     [[nodiscard]] bool is_modelled() const noexcept { return identity_ != 0; }
     /// Whether `pass` may sleep: then a call that is to stay asynchronous makes it on a thread of its own.
     [[nodiscard]] static bool has_stops();
-    /// After the real call at `offset` that moved `length` bytes: takes it to the servers and returns the time of its
-    /// completion.
+    /// After the real call at `offset` that moved `length` bytes: takes it to the servers and returns the
+    /// time of its completion.
     std::int64_t pass(std::int64_t offset, std::int64_t length) const;
     /// pass(), then sleep until then; a failed call (negative length) costs nothing.
     void wait(std::int64_t offset, std::int64_t length) const;

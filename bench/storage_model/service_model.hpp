@@ -19,8 +19,9 @@ namespace hakobi::storage {
 /// A parallel file system as a service-time model: a file's bytes are striped over servers, each of which
 /// serves its share of the requests one after the other at its bandwidth. Every request pays the latency
 /// once; latencies of requests in flight overlap, and a server idle for want of requests does not catch up.
-/// So one request in flight sees latency and bandwidth in turn, and only several reach limit_bytes_s(). A server
-/// with a seek time is a disk: a request that does not begin where its last one ended keeps it busy that much longer.
+/// So one request in flight sees latency and bandwidth in turn, and only several reach limit_bytes_s(). A
+/// server with a seek time is a disk: a request that does not begin where its last one ended keeps it busy
+/// that much longer.
 ///
 /// service_state.hpp models the way between a process and the servers (nodes and their rates, the network,
 /// extent locks). The two headers are all of the arithmetic and depend on nothing of the library: the File
@@ -134,8 +135,8 @@ inline std::string_view set_model_word(const ModelWord& word, double number, std
     return {};
 }
 
-/// Reads "servers=4,bandwidth=500,latency=2ms,stripe=1M" over the defaults above; times take s, ms, us or ns, sizes K, M or
-/// G (powers of 1024). Returns what is wrong with the text, or "".
+/// Reads "servers=4,bandwidth=500,latency=2ms,stripe=1M" over the defaults above; times take s, ms, us or ns,
+/// sizes K, M or G (powers of 1024). Returns what is wrong with the text, or "".
 inline std::string parse_service_model(std::string_view text, ServiceModel& model) {
     while (!text.empty()) {
         const std::string_view item = text.substr(0, text.find(','));
@@ -166,7 +167,8 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
     return {};
 }
 
-/// How a file lies on the servers: object k, of the bytes of every num_stripes-th stripe, on server first_server + k.
+/// How a file lies on the servers: object k, of the bytes of every num_stripes-th stripe, on server
+/// first_server + k.
 struct FileStriping {
     std::int64_t stripe_bytes = 1 << 20;
     int num_stripes = 1;

@@ -10,16 +10,18 @@
 namespace hakobi::storage {
 
 // The way between a process and the servers. A write, in steps:
-//  1. Each lock that covers bytes of it comes to its node. A lock is of one file, object and `lock_bytes` of that object; a node
-//     that has it keeps it until another one asks, who gets it when the holder's accesses under it are over and `lock_move` has
-//     passed. Many nodes may read under one lock. The locks of a request move side by side; the servers serve others meanwhile.
-//  2. Its node's link, then the network, then the server take the stripes one by one. Each serves what comes in the order in
-//     which it comes; a stripe goes on when it has passed the one before, so that those of a request follow each other.
+//  1. Each lock that covers bytes of it comes to its node. A lock is of one file, object and `lock_bytes` of
+//     that object; a node that has it keeps it until another one asks, who gets it when the holder's accesses
+//     under it are over and `lock_move` has passed. Many nodes may read under one lock. The locks of a
+//     request move side by side; the servers serve others meanwhile.
+//  2. Its node's link, then the network, then the server take the stripes one by one. Each serves what comes
+//     in the order in which it comes; a stripe goes on when it has passed the one before, so that those of a
+//     request follow each other.
 //  3. The request is complete when its last stripe is, and the server's latency has passed.
 // A read goes the other way: servers first.
 
-/// A lock's holder: nobody, one node that writes or reads, or several that read. Entries are found by a hash and forget when
-/// another lock takes the place: its next use is free.
+/// A lock's holder: nobody, one node that writes or reads, or several that read. Entries are found by a hash
+/// and forget when another lock takes the place: its next use is free.
 struct LockUnit {
     std::atomic<std::uint64_t> holder;
     std::atomic<std::int64_t> used_until_ns;
@@ -43,7 +45,8 @@ struct ServiceState {
     std::array<LockUnit, num_lock_units> locks;
     std::array<FileEntry, num_files> files;
 
-    /// The file's entry: its own, or one that it takes. Where all are taken the file that hashes there first loses its.
+    /// The file's entry: its own, or one that it takes. Where all are taken the file that hashes there first
+    /// loses its.
     [[nodiscard]] FileEntry& entry_of(std::uint64_t identity);
     /// The same; null where the file has none.
     [[nodiscard]] FileEntry* find(std::uint64_t identity);
@@ -82,7 +85,8 @@ namespace service {
 
 constexpr std::uint64_t nobody = 0, several = 0xffff;
 
-/// Who holds the lock after `node` has asked; whether it has to move. 16 bits of node, 1 of writing, 47 of the lock's name.
+/// Who holds the lock after `node` has asked; whether it has to move. 16 bits of node, 1 of writing, 47 of
+/// the lock's name.
 struct Grant {
     std::uint64_t holder;
     bool is_moved;
@@ -149,7 +153,8 @@ class Passage {
         return model.lock_bytes > 0 || model.client_mb_s > 0 || model.network_mb_s > 0;
     }
 
-    /// Returns when the model completes the request, which the caller waits for. `sleep_until(ns)` on the way.
+    /// Returns when the model completes the request, which the caller waits for. `sleep_until(ns)` on the
+    /// way.
     template <class Sleep>
     std::int64_t run(Sleep sleep_until) {
         if (request_.length <= 0) return request_.arrival_ns + model_.latency_ns;

@@ -123,7 +123,8 @@ TEST_F(StorageModel, FourThreadsShareTheServers) {
 
 #ifdef HAKOBI_HAVE_URING
 
-/// Moves all parts of the file with `depth` of them in the ring; returns the seconds, negative without io_uring.
+/// Moves all parts of the file with `depth` of them in the ring; returns the seconds, negative without
+/// io_uring.
 double move_by_ring(int fd, std::vector<std::vector<char>>& parts, bool is_write, unsigned depth) {
     io_uring ring{};
     if (::io_uring_queue_init(depth, &ring, 0) < 0) return -1;

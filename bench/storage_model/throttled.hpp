@@ -10,7 +10,8 @@ namespace hakobi::storage {
 /// interpose.cpp).
 FilePtr make_throttled(FilePtr inner, const ServiceModel& model);
 
-/// From now on open_file makes one from "throttled:servers=4,latency=2ms:PATH", where PATH may have a prefix of its own.
+/// From now on open_file makes one from "throttled:servers=4,latency=2ms:PATH", where PATH may have a prefix
+/// of its own.
 void register_throttled();
 
 }  // namespace hakobi::storage

@@ -11,8 +11,8 @@
 
 namespace hakobi::storage_model {
 
-/// Threads for what goes on behind an asynchronous call: as many as there have been jobs at once. They live as long as the
-/// process; a forked child begins with none.
+/// Threads for what goes on behind an asynchronous call: as many as there have been jobs at once. They live
+/// as long as the process; a forked child begins with none.
 class Workers {
   public:
     static Workers& instance() {

@@ -117,8 +117,8 @@ class FdbContender : public Contender {
     std::string yaml_;
 };
 
-/// The floor: the same bytes, one write a field, then one sync each of the data, of a second small file and of the folder, as
-/// the store's flush has them; read back at offsets that are known.
+/// The floor: the same bytes, one write a field, then one sync each of the data, of a second small file and
+/// of the folder, as the store's flush has them; read back at offsets that are known.
 class DdContender : public Contender {
   public:
     DdContender(std::string folder, int process) : folder_(std::move(folder)), process_(process) {}

@@ -30,8 +30,8 @@ class Fields {
     std::vector<std::size_t> product_;              ///< where their section 4 begins
 };
 
-/// A way to store fields, in a folder of its own that is empty before archive. Each process has one; retrieve and list are
-/// called by one process when every process has archived. Throws Error.
+/// A way to store fields, in a folder of its own that is empty before archive. Each process has one; retrieve
+/// and list are called by one process when every process has archived. Throws Error.
 class Contender {
   public:
     virtual ~Contender() = default;

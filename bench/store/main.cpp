@@ -1,11 +1,13 @@
-// How long do archive and flush, single retrieves and a listing of everything take, in this store, in ECMWF's FDB and by
-// plain writes of the same bytes?
+// How long do archive and flush, single retrieves and a listing of everything take, in this store, in ECMWF's
+// FDB and by plain writes of the same bytes?
 //
-//  1. Each case is a size and number of fields. In every round each contender takes its turn, keyed and from messages, in a
-//     new folder; open, flush and close are in the time, the slowest process counts. From messages only up to 10,000 fields:
-//     FDB takes about 2 ms to read one's keys, and no more is to be learnt from minutes of it.
+//  1. Each case is a size and number of fields. In every round each contender takes its turn, keyed and from
+//     messages, in a new folder; open, flush and close are in the time, the slowest process counts. From
+//     messages only up to 10,000 fields: FDB takes about 2 ms to read one's keys, and no more is to be learnt
+//     from minutes of it.
 //     --place names object storage where the store takes a turn of its own, in a prefix that is empty before.
-//  2. Process 0 then retrieves every 7th of its fields one by one and lists everything; every byte retrieved is compared.
+//  2. Process 0 then retrieves every 7th of its fields one by one and lists everything; every byte retrieved
+//     is compared.
 //  3. Medians over the rounds, every sample in the records.
 
 #include <unistd.h>

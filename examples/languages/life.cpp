@@ -1,6 +1,6 @@
-// Conway's Game of Life on a periodic grid that is split over the ranks. Its ghosts, corners too, are exchanged by
-// hakobi::Halo, between ranks that hakobi::Topology has put beside each other; rank 0 gets the whole by buffer arrays.
-// The same program in four languages: life.cpp, life.c, life.f90, life.py.
+// Conway's Game of Life on a periodic grid that is split over the ranks. Its ghosts, corners too, are
+// exchanged by hakobi::Halo, between ranks that hakobi::Topology has put beside each other; rank 0 gets the
+// whole by buffer arrays. The same program in four languages: life.cpp, life.c, life.f90, life.py.
 // Usage: life [path], with path as in HaloOptions
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An unstructured mesh whose points move, written by hakobi::Output in two steps, each rank its part, and read back by
-// hakobi::Input. The same program in four languages: mesh.cpp, mesh.c, mesh.f90, mesh.py.
+// An unstructured mesh whose points move, written by hakobi::Output in two steps, each rank its part, and
+// read back by hakobi::Input. The same program in four languages: mesh.cpp, mesh.c, mesh.f90, mesh.py.
 // Usage: mesh <prefix> [method]
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Reads the two steps of wave.cpp back, by other blocks than they were written with, and prints a sum that holds every
-// value at its place: sums.{c,f90,py} print the same lines.
+// Reads the two steps of wave.cpp back, by other blocks than they were written with, and prints a sum that
+// holds every value at its place: sums.{c,f90,py} print the same lines.
 // Usage: sums <prefix>
 #include <cstdio>
 #include <hakobi/hakobi.hpp>

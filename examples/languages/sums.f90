@@ -1,4 +1,5 @@
-! Reads the two steps of wave.f90 back, into the inside of an array with ghosts: see sums.cpp. Usage: sums <prefix>
+! Reads the two steps of wave.f90 back, into the inside of an array with ghosts: see sums.cpp. Usage: sums
+! <prefix>
 program sums
     use, intrinsic :: iso_fortran_env, only: int64, real64, error_unit
     use mpi

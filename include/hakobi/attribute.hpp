@@ -26,9 +26,10 @@ concept AttributeNumber = std::floating_point<T> ||
 ///     Attributes{{"institution", "a lab"}, {"realization", 7},
 ///                {"valid_range", {0.0, 40.0}}, {"levels", a_vector}}
 ///
-/// Integers are stored with 32 bits if all values fit. Attributes to which CF assigns the field's type ("valid_min",
-/// "valid_max", "valid_range", "actual_range", "missing_value", "flag_values", "flag_masks") are stored in that type.
-/// Read one with std::get and std::get_if. An unsigned number of more than 63 bits throws invalid_argument.
+/// Integers are stored with 32 bits if all values fit. Attributes to which CF assigns the field's type
+/// ("valid_min", "valid_max", "valid_range", "actual_range", "missing_value", "flag_values", "flag_masks")
+/// are stored in that type. Read one with std::get and std::get_if. An unsigned number of more than 63 bits
+/// throws invalid_argument.
 struct Attribute : std::variant<std::string, std::vector<double>, std::vector<std::int64_t>> {
     using Value = std::variant<std::string, std::vector<double>, std::vector<std::int64_t>>;
 
@@ -63,8 +64,8 @@ struct Attribute : std::variant<std::string, std::vector<double>, std::vector<st
     }
 };
 
-/// Attributes by name. A name begins with a letter, digit or underscore and may also contain `. - + @`; names that HDF5 and
-/// netCDF reserve are refused.
+/// Attributes by name. A name begins with a letter, digit or underscore and may also contain `. - + @`; names
+/// that HDF5 and netCDF reserve are refused.
 using Attributes = std::map<std::string, Attribute>;
 
 /// A value of a field's type.

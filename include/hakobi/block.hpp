@@ -9,8 +9,8 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// A rank's rectangular part of a global array, slowest dimension first (C order). All three vectors have one entry per
-/// dimension, in elements.
+/// A rank's rectangular part of a global array, slowest dimension first (C order). All three vectors have one
+/// entry per dimension, in elements.
 struct Block {
     std::vector<std::int64_t> global;  ///< the whole array's extents, equal on every rank
     std::vector<std::int64_t> start;   ///< where this part begins

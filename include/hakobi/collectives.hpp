@@ -24,41 +24,45 @@ struct NetworkCosts {
 /// Options of Collectives::create; equal on every rank.
 struct CollectivesOptions {
     NetworkShape shape = {};
-    /// "auto": planning times Hakobi's algorithms and the MPI library's, and takes the fastest. "model": the cheapest
-    /// algorithm by `costs`, without timing. "mpi": the MPI library's.
+    /// "auto": planning times Hakobi's algorithms and the MPI library's, and takes the fastest. "model": the
+    /// cheapest algorithm by `costs`, without timing. "mpi": the MPI library's.
     std::string method = "auto";
-    /// Sums are bitwise equal in every run with the same shape, ranks, costs, type and count, independently of timing, load
-    /// and MPI library. Algorithms are then chosen by `costs`, and the MPI library's is never used.
+    /// Sums are bitwise equal in every run with the same shape, ranks, costs, type and count, independently
+    /// of timing, load and MPI library. Algorithms are then chosen by `costs`, and the MPI library's is never
+    /// used.
     bool is_reproducible = false;
     NetworkCosts costs = {};
 };
 
 /// One planned operation. Copies are cheap and refer to the same plan. Destruction never communicates.
 ///
-/// Input and output may be on a device, both or one of them: they are recognised, and go by page-locked memory of the plan.
-/// Values on a device are used when what its default stream holds is done.
+/// Input and output may be on a device, both or one of them: they are recognised, and go by page-locked
+/// memory of the plan. Values on a device are used when what its default stream holds is done.
 class HAKOBI_EXPORT CollectivePlan {
   public:
     CollectivePlan() = default;
-    /// Executes the operation. Collective over the plan's ranks. The planning call states the sizes of `input` and
-    /// `output`. They may be the same memory (allgather: `input` may be the rank's own block of `output`). Broadcast
-    /// ignores `input`.
+    /// Executes the operation. Collective over the plan's ranks. The planning call states the sizes of
+    /// `input` and `output`. They may be the same memory (allgather: `input` may be the rank's own block of
+    /// `output`). Broadcast ignores `input`.
     void execute(const void* input, void* output);
-    /// The same in two steps; the memory must stay valid until `wait` returns or `test` returns true. Ranks start the plans
-    /// of one Collectives in the same order, and a plan only after its previous operation has completed. They may wait for
-    /// them in any order: all operations of this rank that are in progress, of halos and buffer arrays too, progress in
-    /// `test` and `wait` of any of them, but not in the program's own calls of MPI. Throws invalid_argument immediately for a
-    /// plan in progress, a null pointer to data or memory that is only partly on a device; unsupported for two devices.
+    /// The same in two steps; the memory must stay valid until `wait` returns or `test` returns true. Ranks
+    /// start the plans of one Collectives in the same order, and a plan only after its previous operation has
+    /// completed. They may wait for them in any order: all operations of this rank that are in progress, of
+    /// halos and buffer arrays too, progress in `test` and `wait` of any of them, but not in the program's
+    /// own calls of MPI. Throws invalid_argument immediately for a plan in progress, a null pointer to data
+    /// or memory that is only partly on a device; unsupported for two devices.
     void start(const void* input, void* output);
     [[nodiscard]] bool test();
     void wait();
-    /// The same for values on a device, without waiting for it: they are used when what `stream` holds is done, and what it is
-    /// given after `wait` begins when the output is there. Throw invalid_argument for a stream of another device, too.
+    /// The same for values on a device, without waiting for it: they are used when what `stream` holds is
+    /// done, and what it is given after `wait` begins when the output is there. Throw invalid_argument for a
+    /// stream of another device, too.
     void start(const void* input, void* output, DeviceStream stream);
     void wait(DeviceStream stream);
     /// Memory that the plan has allocated.
     [[nodiscard]] std::int64_t scratch_bytes() const noexcept;
-    /// The chosen algorithm and why, for people: "allreduce of 16 B: ours, whole vectors, 16 x 16 x 10: 12 us (mpi 19 us)".
+    /// The chosen algorithm and why, for people: "allreduce of 16 B: ours, whole vectors, 16 x 16 x 10: 12 us
+    /// (mpi 19 us)".
     [[nodiscard]] std::string explain() const;
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
@@ -69,17 +73,18 @@ class HAKOBI_EXPORT CollectivePlan {
     std::shared_ptr<State> state_;
 };
 
-/// Collective operations on a communicator whose network is declared; planned once, executed many times. They use a message
-/// context of their own, separate from the program's messages.
+/// Collective operations on a communicator whose network is declared; planned once, executed many times. They
+/// use a message context of their own, separate from the program's messages.
 class HAKOBI_EXPORT Collectives {
   public:
     Collectives() = default;
-    /// Collective over `comm`; options equal on all ranks. Throws invalid_argument on every rank if options differ or if the
-    /// shape's number of nodes is not the number of ranks (shape `nodes` fits every communicator).
+    /// Collective over `comm`; options equal on all ranks. Throws invalid_argument on every rank if options
+    /// differ or if the shape's number of nodes is not the number of ranks (shape `nodes` fits every
+    /// communicator).
     [[nodiscard]] static Collectives create(const Comm& comm, const CollectivesOptions& options);
 
-    // Planning is collective. If arguments differ between ranks, every rank throws invalid_argument; if memory is short on
-    // any rank, every rank throws out_of_memory.
+    // Planning is collective. If arguments differ between ranks, every rank throws invalid_argument; if
+    // memory is short on any rank, every rank throws out_of_memory.
 
     /// Input: `count` elements. Output: their element-wise reduction over all ranks.
     [[nodiscard]] CollectivePlan allreduce(ElementType type, Reduction reduction, std::int64_t count);

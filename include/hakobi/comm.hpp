@@ -19,24 +19,26 @@ struct CommState;
 namespace hakobi {
 inline namespace v0 {
 
-/// A private duplicate of a communicator, with the ranks' distribution over nodes. A node is the ranks of one machine that
-/// can map each other's memory: ranks in containers of their own are nodes of their own.
+/// A private duplicate of a communicator, with the ranks' distribution over nodes. A node is the ranks of one
+/// machine that can map each other's memory: ranks in containers of their own are nodes of their own.
 /// Copies are cheap and refer to the same duplicate. Destruction never communicates; `free` does.
 class HAKOBI_EXPORT Comm {
   public:
     Comm() = default;
     /// Duplicates `comm` and determines which of its ranks share a node. Collective over `comm`; MPI must be
-    /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi). Throws invalid_argument on
-    /// every rank for an intercommunicator (MPI_Intercomm_merge makes an ordinary one), and for MPI_COMM_NULL.
+    /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi). Throws
+    /// invalid_argument on every rank for an intercommunicator (MPI_Intercomm_merge makes an ordinary one),
+    /// and for MPI_COMM_NULL.
     [[nodiscard]] static Comm duplicate(MPI_Comm comm);
 
-    /// Releases the duplicate. Collective over it; copies must not be used afterwards. Without this call the duplicate
-    /// exists until MPI_Finalize.
+    /// Releases the duplicate. Collective over it; copies must not be used afterwards. Without this call the
+    /// duplicate exists until MPI_Finalize.
     void free();
 
     [[nodiscard]] int rank() const noexcept;
     [[nodiscard]] int size() const noexcept;
-    /// Number of nodes, this rank's node (0-based in order of the nodes' lowest ranks), and its place on that node.
+    /// Number of nodes, this rank's node (0-based in order of the nodes' lowest ranks), and its place on that
+    /// node.
     [[nodiscard]] int num_nodes() const noexcept;
     [[nodiscard]] int node() const noexcept;
     [[nodiscard]] int node_rank() const noexcept;

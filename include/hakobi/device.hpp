@@ -5,8 +5,9 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// Where an array is. Memory of a GPU is found by its address: CUDA's and HIP's drivers know theirs. They are only asked if the
-/// program has loaded them, so host arrays cost nothing without a GPU. Managed memory counts as the device's.
+/// Where an array is. Memory of a GPU is found by its address: CUDA's and HIP's drivers know theirs. They are
+/// only asked if the program has loaded them, so host arrays cost nothing without a GPU. Managed memory
+/// counts as the device's.
 enum class Memory : std::uint8_t {
     automatic = 0,  ///< the driver is asked
     host = 1,       ///< the driver is not asked

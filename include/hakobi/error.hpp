@@ -8,8 +8,8 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// Error codes in order of severity: if ranks fail differently, the highest code is reported. docs/errors.md has the table
-/// for all four languages.
+/// Error codes in order of severity: if ranks fail differently, the highest code is reported. docs/errors.md
+/// has the table for all four languages.
 enum class ErrorCode : int {
     ok = 0,
     interrupted = 1,       ///< a signal asked the run to end; completed steps and fields are intact
@@ -29,8 +29,8 @@ enum class ErrorCode : int {
 /// The name of a code, as in docs/errors.md and in the other languages: "no_space".
 HAKOBI_EXPORT std::string_view to_string(ErrorCode code);
 
-/// Collective calls throw the same Error on all ranks of their communicator: the most severe code, the lowest rank that had
-/// it, and that rank's text.
+/// Collective calls throw the same Error on all ranks of their communicator: the most severe code, the lowest
+/// rank that had it, and that rank's text.
 class HAKOBI_EXPORT Error : public std::runtime_error {
   public:
     Error(ErrorCode code, const std::string& text, int rank = -1)

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Everything a C++ program needs: include this one, or the parts. Without C++20 the parts are left out: one error, not a
-/// thousand.
+/// Everything a C++ program needs: include this one, or the parts. Without C++20 the parts are left out: one
+/// error, not a thousand.
 #if __cplusplus <= 201703L
 #error \
     "Hakobi's C++ headers need C++20 (std::span in their calls): compile this file with -std=c++20, which links with files of any standard, or include hakobi.h, the C interface, which every C++ standard and C99 take"

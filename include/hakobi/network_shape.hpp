@@ -9,8 +9,8 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// The network of a machine's nodes, as a user declares it. Nodes are numbered in C order, the last dimension fastest, like the
-/// ranks of a Cartesian communicator.
+/// The network of a machine's nodes, as a user declares it. Nodes are numbered in C order, the last dimension
+/// fastest, like the ranks of a Cartesian communicator.
 struct NetworkShape {
     enum class Wiring {
         crossbars,  ///< "hypercrossbar:16,16,10": the nodes of each line along a dimension share a crossbar switch

@@ -27,57 +27,62 @@ inline constexpr std::int64_t all_steps = INT64_MAX;
 
 /// Options of Output::create; equal on every rank.
 struct OutputOptions {
-    /// A name from output_methods(), or "auto": the first steps try `pipelined` and `root`, hidden and not hidden, and the
-    /// choice that costs the run least is kept. Output::explain gives the reason.
+    /// A name from output_methods(), or "auto": the first steps try `pipelined` and `root`, hidden and not
+    /// hidden, and the choice that costs the run least is kept. Output::explain gives the reason.
     std::string method = "auto";
     /// File format: a name from output_formats().
     std::string format = "netcdf4";
-    /// The grid's dimensions, slowest first. A field without Field::dims gets the axes whose lengths match its extents, in
-    /// this order, so (lat, lon) fields can accompany (level, lat, lon) fields. It is an error if no choice matches or if
-    /// several do (two axes of equal length and a field with one of them). Without axes the dimensions are called
-    /// dim_0, dim_1, …
+    /// The grid's dimensions, slowest first. A field without Field::dims gets the axes whose lengths match
+    /// its extents, in this order, so (lat, lon) fields can accompany (level, lat, lon) fields. It is an
+    /// error if no choice matches or if several do (two axes of equal length and a field with one of them).
+    /// Without axes the dimensions are called dim_0, dim_1, …
     std::vector<Axis> axes = {};
     std::string title = "";  ///< CF's global attribute
     Attributes attributes =
         {};  ///< other global ones: "institution", "history", … Default "source": Hakobi's
     std::string time_units = "s";  ///< units of begin_step's time: "seconds since 2011-03-11 05:46:24"
-    /// CF's calendar of time_units that count from a date: "standard" ("gregorian"), "proleptic_gregorian", "noleap"
-    /// ("365_day"), "all_leap" ("366_day"), "360_day" or "julian". "": "standard". An attribute of `time` in the files.
+    /// CF's calendar of time_units that count from a date: "standard" ("gregorian"), "proleptic_gregorian",
+    /// "noleap" ("365_day"), "all_leap" ("366_day"), "360_day" or "julian". "": "standard". An attribute of
+    /// `time` in the files.
     std::string calendar = {};
-    /// Compression of fields of at least 16 KiB: "none"; "deflate" ("deflate:1" to "deflate:9", default level 1), which
-    /// every NetCDF-4 reader supports; or "zstd" ("zstd:1" to "zstd:22", default level 3), for which a reader needs HDF5's
-    /// filter 32015. Both shuffle the bytes first. Chunks have at most 1 MiB, and their shape depends only on the field's
-    /// extents; every rank compresses its share of them.
+    /// Compression of fields of at least 16 KiB: "none"; "deflate" ("deflate:1" to "deflate:9", default level
+    /// 1), which every NetCDF-4 reader supports; or "zstd" ("zstd:1" to "zstd:22", default level 3), for
+    /// which a reader needs HDF5's filter 32015. Both shuffle the bytes first. Chunks have at most 1 MiB, and
+    /// their shape depends only on the field's extents; every rank compresses its share of them.
     std::string compression = "none";
-    /// Mantissa bits that compressed floating-point fields keep, 1 to 52; 0: all. The relative rounding error is at most
-    /// 2^-(bits + 1); 10 bits keep 3 decimal digits. The field's attribute _QuantizeBitRoundNumberOfSignificantBits
-    /// records the number.
+    /// Mantissa bits that compressed floating-point fields keep, 1 to 52; 0: all. The relative rounding error
+    /// is at most 2^-(bits + 1); 10 bits keep 3 decimal digits. The field's attribute
+    /// _QuantizeBitRoundNumberOfSignificantBits records the number.
     int significant_bits = 0;
-    /// fsync each step's file before it gets its final name, and then its folder: what has its final name survives a crash of the
-    /// system. Not hidden, that is before end_step returns.
+    /// fsync each step's file before it gets its final name, and then its folder: what has its final name
+    /// survives a crash of the system. Not hidden, that is before end_step returns.
     bool sync = false;
-    /// Hidden output: end_step returns once the values are copied, and they are stored while the program continues. Unset:
-    /// HAKOBI_ASYNCHRONOUS (1 or 0); without it, hidden if the method supports it and memory suffices (see
-    /// Output::explain). True with a method that does not support it (`parallel`) throws invalid_argument.
+    /// Hidden output: end_step returns once the values are copied, and they are stored while the program
+    /// continues. Unset: HAKOBI_ASYNCHRONOUS (1 or 0); without it, hidden if the method supports it and
+    /// memory suffices (see Output::explain). True with a method that does not support it (`parallel`) throws
+    /// invalid_argument.
     std::optional<bool> asynchronous = {};
-    /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits. 0: 256 MiB, or an
-    /// eighth of the free memory if that is less. `pipelined` allocates its collective buffers in any case.
+    /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits. 0:
+    /// 256 MiB, or an eighth of the free memory if that is less. `pipelined` allocates its collective buffers
+    /// in any case.
     std::int64_t asynchronous_bytes = 0;
     int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one per node
     /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
     /// Says how create treats a prefix that already holds steps (if_exists.hpp).
     IfExists if_exists = IfExists::fail;
-    /// How many steps a file takes; all_steps: all of the run. The file is called after its first step, and each step is in it, for every
-    /// reader, when its own file would have its name: a kill costs what has not been committed, and no step before. A step with other
-    /// fields, or other values of a static one, begins a new file. 0: HAKOBI_STEPS_PER_FILE (a number or "all"); without it, or where
-    /// the format cannot, 1. More than 1 throws `unsupported` with format zarr, method `per-process`, and `overview`.
+    /// How many steps a file takes; all_steps: all of the run. The file is called after its first step, and
+    /// each step is in it, for every reader, when its own file would have its name: a kill costs what has not
+    /// been committed, and no step before. A step with other fields, or other values of a static one, begins
+    /// a new file. 0: HAKOBI_STEPS_PER_FILE (a number or "all"); without it, or where the format cannot, 1.
+    /// More than 1 throws `unsupported` with format zarr, method `per-process`, and `overview`.
     std::int64_t steps_per_file = 0;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
-    /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its final name;
-    /// where it cannot be made stderr says so, and the step is written without it.
-    /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields with their own
-    /// `compression` are left out. Throws `unsupported` with `per-process` or with OutputOptions::compression.
+    /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its
+    /// final name; where it cannot be made stderr says so, and the step is written without it.
+    /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields
+    /// with their own `compression` are left out. Throws `unsupported` with `per-process` or with
+    /// OutputOptions::compression.
     bool overview = false;
     /// `per-process`: keep the pieces for `hakobi gather` instead of gathering them in close.
     bool keep_pieces = false;
@@ -98,9 +103,9 @@ struct OutputTimes {
     std::int64_t bytes = 0;  ///< size of the values put by this rank
 };
 
-/// A field of one step. `data` must stay valid and unchanged until end_step returns, with hidden output too. The ranks'
-/// blocks must not overlap; elements that no block covers get the fill value. A block without dimensions is a scalar: all
-/// ranks put it, and the file gets rank 0's value.
+/// A field of one step. `data` must stay valid and unchanged until end_step returns, with hidden output too.
+/// The ranks' blocks must not overlap; elements that no block covers get the fill value. A block without
+/// dimensions is a scalar: all ranks put it, and the file gets rank 0's value.
 struct Field {
     using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
                               std::span<const std::int64_t>, std::span<const std::int8_t>,
@@ -111,109 +116,120 @@ struct Field {
     std::string units = "1";
     std::string long_name = {};
     std::string standard_name = {};  ///< CF's, or ""
-    /// Names of the dimensions, slowest first. A name that is no axis of OutputOptions gets no coordinate variable.
-    /// Empty: see OutputOptions::axes.
+    /// Names of the dimensions, slowest first. A name that is no axis of OutputOptions gets no coordinate
+    /// variable. Empty: see OutputOptions::axes.
     std::vector<std::string> dims = {};
     /// Override OutputOptions for this field; "" and 0 do not. 52 keeps all bits.
     std::string compression = {};
     int significant_bits = 0;
-    /// This rank's part; `global` equal on all ranks. A rank with several blocks of a field (adaptive meshes) puts each
-    /// under the same name; a rank with none puts an empty block.
+    /// This rank's part; `global` equal on all ranks. A rank with several blocks of a field (adaptive meshes)
+    /// puts each under the same name; a rank with none puts an empty block.
     Block block;
-    /// Native byte order. block.num_elements() values in C order without gaps, unless `ghosts` or `strides` is given.
+    /// Native byte order. block.num_elements() values in C order without gaps, unless `ghosts` or `strides`
+    /// is given.
     Data data;
-    /// Layers of ghost elements around the block in memory, one entry per dimension. `data` is the array including them;
-    /// they are not written.
+    /// Layers of ghost elements around the block in memory, one entry per dimension. `data` is the array
+    /// including them; they are not written.
     std::vector<std::int64_t> ghosts = {};
-    /// Distance between neighbouring elements in memory, in elements, one non-negative entry per dimension. `data` begins
-    /// with the block's first element and includes its last.
+    /// Distance between neighbouring elements in memory, in elements, one non-negative entry per dimension.
+    /// `data` begins with the block's first element and includes its last.
     std::vector<std::int64_t> strides = {};
-    /// Where `data` is: device memory is copied straight to where it is stored from, ghosts and strides on the way.
+    /// Where `data` is: device memory is copied straight to where it is stored from, ghosts and strides on
+    /// the way.
     Memory memory = Memory::automatic;
-    /// Device memory: the stream whose work makes the values. They are copied when what it holds at `put` is done.
+    /// Device memory: the stream whose work makes the values. They are copied when what it holds at `put` is
+    /// done.
     DeviceStream stream = nullptr;
     /// Further attributes, CF's or your own: "valid_range", "cell_methods", "flag_meanings", …
     Attributes attributes = {};
-    /// Value of elements that no rank puts, of data's type; readers treat it as missing (`_FillValue`). Unset: NaN for
-    /// real types; for integers 0, and no `_FillValue`.
+    /// Value of elements that no rank puts, of data's type; readers treat it as missing (`_FillValue`).
+    /// Unset: NaN for real types; for integers 0, and no `_FillValue`.
     std::optional<FillValue> fill_value = {};
-    /// Fields of the same step that are this field's coordinates (CF's attribute): {"lat", "lon"}, both two-dimensional.
+    /// Fields of the same step that are this field's coordinates (CF's attribute): {"lat", "lon"}, both
+    /// two-dimensional.
     std::vector<std::string> coordinates = {};
-    /// Constant in time: the field has no time dimension. Once put, it is in this step's file and in all later files; each
-    /// rank keeps a copy of its part. Put again, it changes from that step on.
+    /// Constant in time: the field has no time dimension. Once put, it is in this step's file and in all
+    /// later files; each rank keeps a copy of its part. Put again, it changes from that step on.
     bool is_static = false;
-    /// points, cells: a field on the mesh (Output::put_mesh), with empty `block` and `dims`. `data` has `components` values
-    /// per point or cell, in the mesh's order; `strides` with two entries gives the distance between elements and between
-    /// components. A name is either a point field or a cell field.
+    /// points, cells: a field on the mesh (Output::put_mesh), with empty `block` and `dims`. `data` has
+    /// `components` values per point or cell, in the mesh's order; `strides` with two entries gives the
+    /// distance between elements and between components. A name is either a point field or a cell field.
     On on = On::grid;
     std::int64_t components = 1;  ///< 3 for a vector, 9 for a tensor (row by row); equal on all ranks
 };
 
-/// Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`, `<prefix>_000001.nc`, …
+/// Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`,
+/// `<prefix>_000001.nc`, …
 ///
-/// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed when it is
-/// complete. A step for which end_step has returned is kept however the program ends: MPI_Finalize completes it if close was not called
-/// (an exception, a forgotten object). After a signal or MPI_Abort, the next Output::create, Input::open or `hakobi gather`
-/// completes every step whose values were all stored, and names the others on stderr. A file's bytes do not depend on the
-/// method or on the number of ranks. `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
+/// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed
+/// when it is complete. A step for which end_step has returned is kept however the program ends: MPI_Finalize
+/// completes it if close was not called (an exception, a forgotten object). After a signal or MPI_Abort, the
+/// next Output::create, Input::open or `hakobi gather` completes every step whose values were all stored, and
+/// names the others on stderr. A file's bytes do not depend on the method or on the number of ranks.
+/// `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
 ///
-/// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0 (2.0 with several steps in it). Each rank's part
-/// is a piece, so the file depends on the number and order of the ranks, but not on the method (docs/meshes.md). Use a
-/// separate Output for a part with another motion (a rotor) or other fields (a surface).
+/// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0
+/// (2.0 with several steps in it). Each rank's part is a piece, so the file depends on the number and order
+/// of the ranks, but not on the method (docs/meshes.md). Use a separate Output for a part with another motion
+/// (a rotor) or other fields (a surface).
 ///
-/// One run at a time writes a prefix and holds `<prefix>.lock` from create to close. The lock of a dead run is taken over,
-/// with a message on stderr.
+/// One run at a time writes a prefix and holds `<prefix>.lock` from create to close. The lock of a dead run
+/// is taken over, with a message on stderr.
 ///
-/// Errors: a collective call throws the same Error on every rank or on none. After an error the object is failed: every
-/// call except `close` throws `failed` without communicating. Earlier steps stay complete.
+/// Errors: a collective call throws the same Error on every rank or on none. After an error the object is
+/// failed: every call except `close` throws `failed` without communicating. Earlier steps stay complete.
 class HAKOBI_EXPORT Output {
   public:
-    /// Collective over `comm`; `prefix` and `options` equal on all ranks. Makes the prefix's folder and its parents if they
-    /// are missing. Throws invalid_argument for an unknown method (naming the nearest one), a backslash in the file name
-    /// (NetCDF opens none such) or a storage that keeps nothing (`null:`, `memory:`); permission or not_found for the folder;
-    /// exists if the prefix holds steps (OutputOptions::if_exists), if another run writes it, or for anything else in the way.
+    /// Collective over `comm`; `prefix` and `options` equal on all ranks. Makes the prefix's folder and its
+    /// parents if they are missing. Throws invalid_argument for an unknown method (naming the nearest one), a
+    /// backslash in the file name (NetCDF opens none such) or a storage that keeps nothing (`null:`,
+    /// `memory:`); permission or not_found for the folder; exists if the prefix holds steps
+    /// (OutputOptions::if_exists), if another run writes it, or for anything else in the way.
     [[nodiscard]] static Output create(const Comm& comm, std::string_view prefix, OutputOptions options = {});
 
     Output(Output&&) noexcept;
     Output& operator=(Output&&) noexcept;
-    /// Never communicates. Without close, the steps that end_step has accepted are completed in the next collective call that can
-    /// do so: MPI_Finalize, Comm::free, or Output::create or Input::open on the same Comm; on one rank at once. Rank 0 says so on
-    /// stderr. The prefix stays locked until then. A step that was not ended is abandoned.
+    /// Never communicates. Without close, the steps that end_step has accepted are completed in the next
+    /// collective call that can do so: MPI_Finalize, Comm::free, or Output::create or Input::open on the same
+    /// Comm; on one rank at once. Rank 0 says so on stderr. The prefix stays locked until then. A step that
+    /// was not ended is abandoned.
     ~Output();
 
-    /// Opens the next step at model time `time` (in time_units). All ranks call it in the same order; it does not
-    /// communicate. A call out of order (begin_step while a step is open; put or end_step without one) throws
-    /// invalid_argument immediately and changes nothing.
+    /// Opens the next step at model time `time` (in time_units). All ranks call it in the same order; it does
+    /// not communicate. A call out of order (begin_step while a step is open; put or end_step without one)
+    /// throws invalid_argument immediately and changes nothing.
     void begin_step(double time);
-    /// Adds a field, or a further block of it, to the open step. All ranks put the same fields; the order of their first
-    /// blocks must be equal. Does not communicate: end_step reports errors in the fields.
+    /// Adds a field, or a further block of it, to the open step. All ranks put the same fields; the order of
+    /// their first blocks must be equal. Does not communicate: end_step reports errors in the fields.
     void put(const Field& field);
 
-    /// Sets the open step's mesh; before its first field, format vtkhdf only. Every rank puts its part, even if it is empty.
-    /// end_step reports errors: cells with points that this rank does not have, offsets that do not match the cells' types,
-    /// motion or point types that differ between ranks. A fixed mesh, and the cells of a moving one, are stored once, in
-    /// `<prefix>_000000.hdf.mesh` (with the step's number), and the steps' files link to it.
+    /// Sets the open step's mesh; before its first field, format vtkhdf only. Every rank puts its part, even
+    /// if it is empty. end_step reports errors: cells with points that this rank does not have, offsets that
+    /// do not match the cells' types, motion or point types that differ between ranks. A fixed mesh, and the
+    /// cells of a moving one, are stored once, in `<prefix>_000000.hdf.mesh` (with the step's number), and
+    /// the steps' files link to it.
     void put_mesh(const Mesh& mesh);
     /// New coordinates of a moving mesh's points; in every step after the one with put_mesh.
     void put_points(Mesh::Points points);
 
-    /// For language bindings whose own checks fail before they can call put: end_step then throws invalid_argument with
-    /// this reason on every rank. Local.
+    /// For language bindings whose own checks fail before they can call put: end_step then throws
+    /// invalid_argument with this reason on every rank. Local.
     void refuse(std::string_view reason);
-    /// Writes the step. Collective. On return the file has its final name; with hidden output it gets the name by the time
-    /// a later end_step, or close, returns, and these calls also throw its errors, naming every step that is lost. Throws invalid_argument if ranks put
-    /// different fields (name, type, units, order, global extents) or times, or overlapping blocks; the text names them.
+    /// Writes the step. Collective. On return the file has its final name; with hidden output it gets the
+    /// name by the time a later end_step, or close, returns, and these calls also throw its errors, naming
+    /// every step that is lost. Throws invalid_argument if ranks put different fields (name, type, units,
+    /// order, global extents) or times, or overlapping blocks; the text names them.
     void end_step();
-    /// Completes pending work (storing hidden steps, gathering pieces) and releases everything. Collective, also after a
-    /// failure. Throws errors of the pending work, and invalid_argument if a step is open (its fields are lost); everything
-    /// is released in these cases, too. Calling it again does nothing.
+    /// Completes pending work (storing hidden steps, gathering pieces) and releases everything. Collective,
+    /// also after a failure. Throws errors of the pending work, and invalid_argument if a step is open (its
+    /// fields are lost); everything is released in these cases, too. Calling it again does nothing.
     void close();
 
     [[nodiscard]] OutputTimes times() const;
     /// The current method. Never "auto", which may change the method during the first steps.
     [[nodiscard]] std::string_view method() const;
-    /// A text for people: the method and why, whether output is hidden, how much memory it takes, and, after close, how long
-    /// the slowest rank waited for output. Local; HAKOBI_EXPLAIN=1 prints it.
+    /// A text for people: the method and why, whether output is hidden, how much memory it takes, and, after
+    /// close, how long the slowest rank waited for output. Local; HAKOBI_EXPLAIN=1 prints it.
     [[nodiscard]] std::string explain() const;
 
   private:

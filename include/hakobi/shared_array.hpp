@@ -16,8 +16,8 @@ class HAKOBI_EXPORT SharedArray {
     SharedArray();
     SharedArray(SharedArray&&) noexcept;
     SharedArray& operator=(SharedArray&&) noexcept;
-    /// Releases this rank's mapping, without communication; the memory is freed with the last rank's mapping. No exchange may
-    /// be using it: builds with assertions abort in that case, others keep the memory.
+    /// Releases this rank's mapping, without communication; the memory is freed with the last rank's mapping.
+    /// No exchange may be using it: builds with assertions abort in that case, others keep the memory.
     ~SharedArray();
 
     /// Initially zero, aligned to a page; null if the array is empty.
@@ -35,8 +35,9 @@ class HAKOBI_EXPORT SharedArray {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Collective over `comm`; `bytes` may differ between ranks and be 0. A page belongs to the rank that touches it first. Throws
-/// out_of_memory on all ranks if a node lacks the memory, invalid_argument for a negative size.
+/// Collective over `comm`; `bytes` may differ between ranks and be 0. A page belongs to the rank that touches
+/// it first. Throws out_of_memory on all ranks if a node lacks the memory, invalid_argument for a negative
+/// size.
 [[nodiscard]] HAKOBI_EXPORT SharedArray allocate_shared(const Comm& comm, std::int64_t bytes);
 
 }  // namespace v0

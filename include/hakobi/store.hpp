@@ -16,7 +16,8 @@
 namespace hakobi {
 inline namespace v0 {
 
-/// Identifies a field by keywords and values: "class=od,step=24,param=130". Keywords are unique and keep their order.
+/// Identifies a field by keywords and values: "class=od,step=24,param=130". Keywords are unique and keep
+/// their order.
 class HAKOBI_EXPORT Key {
   public:
     using Entry = std::pair<std::string, std::string>;
@@ -39,11 +40,11 @@ class HAKOBI_EXPORT Key {
 
 /// Options of Store::open. Sizes are in bytes. docs/store.md lists FDB's names for them.
 struct StoreOptions {
-    /// Schema of a new store: "weather", "grib", "flow", "lattice", or the path of a schema file. "": the store must exist. An
-    /// existing store keeps its schema; naming a different one is an error.
+    /// Schema of a new store: "weather", "grib", "flow", "lattice", or the path of a schema file. "": the
+    /// store must exist. An existing store keeps its schema; naming a different one is an error.
     std::string schema = {};
-    /// Name of the writer: part of its files' names, unique among processes that write at the same time. "": made from
-    /// host and process.
+    /// Name of the writer: part of its files' names, unique among processes that write at the same time. "":
+    /// made from host and process.
     std::string writer = {};
     bool asynchronous = true;  ///< archive copies into buffers that I/O threads write; false: archive writes
     int num_buffers = 4;       ///< asynchronous: at least 2
@@ -78,20 +79,21 @@ enum class FieldOrder {
 struct Selection {
     FieldOrder order = FieldOrder::key;
     bool with_replaced = false;  ///< include fields that a later flush replaced
-    /// true: a value in the request that no field of the store has throws not_found, naming the nearest existing one.
-    /// false: such a value selects nothing.
+    /// true: a value in the request that no field of the store has throws not_found, naming the nearest
+    /// existing one. false: such a value selects nothing.
     bool is_strict = true;
 };
 
-/// The fields that a request selected at the time of the call. Copies are cheap; later flushes do not change it.
+/// The fields that a request selected at the time of the call. Copies are cheap; later flushes do not change
+/// it.
 class HAKOBI_EXPORT Listing {
   public:
     [[nodiscard]] std::int64_t size() const noexcept;
     [[nodiscard]] FieldInfo operator[](std::int64_t index) const;
     [[nodiscard]] std::int64_t length_bytes(std::int64_t index) const;
     [[nodiscard]] std::int64_t total_bytes() const;
-    /// Appends the field's line, "class=od,…,number=,levelist=500,param=130", to `text`: its key as a request for this field
-    /// alone. Keywords that it does not have, and another field might, have an empty value.
+    /// Appends the field's line, "class=od,…,number=,levelist=500,param=130", to `text`: its key as a request
+    /// for this field alone. Keywords that it does not have, and another field might, have an empty value.
     void append_text(std::int64_t index, std::string& text) const;
     /// The field's value of a keyword, or "" if it has none.
     [[nodiscard]] std::string value(std::int64_t index, std::string_view keyword) const;
@@ -119,19 +121,20 @@ struct StoreCounters {
     std::string data_file, index_file;  ///< "" before the first field
 };
 
-/// Archives fields and finds them by keywords. Each process opens the store separately, without MPI. Any number of writers and
-/// readers work concurrently without locks; each writer has its own files. docs/store.md is the manual,
-/// src/store/format.hpp describes the files.
+/// Archives fields and finds them by keywords. Each process opens the store separately, without MPI. Any
+/// number of writers and readers work concurrently without locks; each writer has its own files.
+/// docs/store.md is the manual, src/store/format.hpp describes the files.
 ///
-/// An object may be used from several threads; archive and flush of one object exclude each other. Errors are thrown
-/// immediately: invalid_argument (keys, requests, options), not_found, exists, permission, unsupported (a store of a newer
-/// version), format (damaged files), no_space, io. After a failed write archive and flush throw `failed`; everything flushed
-/// earlier is kept.
+/// An object may be used from several threads; archive and flush of one object exclude each other. Errors are
+/// thrown immediately: invalid_argument (keys, requests, options), not_found, exists, permission, unsupported
+/// (a store of a newer version), format (damaged files), no_space, io. After a failed write archive and flush
+/// throw `failed`; everything flushed earlier is kept.
 class HAKOBI_EXPORT Store {
   public:
-    /// Opens the store in the folder `path`, or makes one (StoreOptions::schema). Several processes may do this at the same
-    /// time. A writer's files are made by its first archive. "s3://bucket/prefix" and "rados:pool/prefix" are stores on object
-    /// storage (docs/store.md); they throw unsupported where libcurl or librados is missing.
+    /// Opens the store in the folder `path`, or makes one (StoreOptions::schema). Several processes may do
+    /// this at the same time. A writer's files are made by its first archive. "s3://bucket/prefix" and
+    /// "rados:pool/prefix" are stores on object storage (docs/store.md); they throw unsupported where libcurl
+    /// or librados is missing.
     [[nodiscard]] static Store open(std::string_view path, StoreOptions options = {});
 
     Store(Store&&) noexcept;
@@ -139,30 +142,36 @@ class HAKOBI_EXPORT Store {
     /// Discards fields that were archived but not flushed.
     ~Store();
 
-    /// Adds a field of at least one byte; flush makes it visible. `bytes`, memory of the host, may be reused on return. `form`
-    /// describes them (FieldInfo::form). Throws invalid_argument for a key for which the schema has no rule, naming the nearest keyword and
-    /// its level, and for a value that a request cannot ask for: `*`, `all`, or one with ',', '=', '/', a control character,
-    /// or a blank at an end; unsupported for memory of a device.
+    /// Adds a field of at least one byte; flush makes it visible. `bytes`, memory of the host, may be reused
+    /// on return. `form` describes them (FieldInfo::form). Throws invalid_argument for a key for which the
+    /// schema has no rule, naming the nearest keyword and its level, and for a value that a request cannot
+    /// ask for: `*`, `all`, or one with ',', '=', '/', a control character, or a blank at an end; unsupported
+    /// for memory of a device.
     void archive(const Key& key, std::span<const std::byte> bytes, std::string_view form = {});
-    /// Adds each field of a GRIB message under its own keywords (grib_key), with form "grib"; of a message with several
-    /// fields each as a message of its own. Throws as archive and grib_key. If you know the key, archive is faster.
+    /// Adds each field of a GRIB message under its own keywords (grib_key), with form "grib"; of a message
+    /// with several fields each as a message of its own. Throws as archive and grib_key. If you know the key,
+    /// archive is faster.
     void archive_grib(std::span<const std::byte> message);
-    /// Makes all archived fields durable and visible together, with one sync of the data and one of the index.
+    /// Makes all archived fields durable and visible together, with one sync of the data and one of the
+    /// index.
     void flush();
 
-    /// The fields that the request selects: "param=t/u,levelist=500/850,step=0/to/24/by/6"; "" selects all. A value may
-    /// be a list a/b/c, a range a/to/b/by/c, * (any value, as without the keyword), or empty (no value). Throws invalid_argument for an unknown
-    /// keyword or a value that does not match the keyword's type; not_found: see Selection::is_strict.
+    /// The fields that the request selects: "param=t/u,levelist=500/850,step=0/to/24/by/6"; "" selects all. A
+    /// value may be a list a/b/c, a range a/to/b/by/c, * (any value, as without the keyword), or empty (no
+    /// value). Throws invalid_argument for an unknown keyword or a value that does not match the keyword's
+    /// type; not_found: see Selection::is_strict.
     [[nodiscard]] Listing list(std::string_view request = {}, const Selection& selection = {}) const;
 
     using Receiver = std::function<void(const FieldInfo& field, std::span<const std::byte> bytes)>;
-    /// Reads the fields of a listing, several at a time and adjacent ones together, and passes them to `receive` on this
-    /// thread, in the listing's order. Verifies their checksums; throws format if one differs.
+    /// Reads the fields of a listing, several at a time and adjacent ones together, and passes them to
+    /// `receive` on this thread, in the listing's order. Verifies their checksums; throws format if one
+    /// differs.
     void retrieve(const Listing& fields, const Receiver& receive) const;
-    /// The field with this key. Throws not_found if there is none, invalid_argument if the key matches several.
+    /// The field with this key. Throws not_found if there is none, invalid_argument if the key matches
+    /// several.
     [[nodiscard]] std::vector<std::byte> retrieve(const Key& key) const;
-    /// Reads part of a field, from `offset_bytes`, into `bytes`, without verification. Throws invalid_argument if the part
-    /// exceeds the field.
+    /// Reads part of a field, from `offset_bytes`, into `bytes`, without verification. Throws
+    /// invalid_argument if the part exceeds the field.
     void read(const FieldInfo& field, std::int64_t offset_bytes, std::span<std::byte> bytes) const;
 
     /// Makes fields visible that other writers have flushed since (list and retrieve include this).
@@ -173,7 +182,8 @@ class HAKOBI_EXPORT Store {
     [[nodiscard]] std::string schema() const;
     /// Problems found while reading the indexes, one line each; `hakobi store check` reports details.
     [[nodiscard]] std::vector<std::string> warnings() const;
-    /// Ends writing: discards unflushed fields and closes the files. Throws errors of closing. Reading stays possible.
+    /// Ends writing: discards unflushed fields and closes the files. Throws errors of closing. Reading stays
+    /// possible.
     void close();
 
     struct Impl;

@@ -1,5 +1,5 @@
-/* The version of these headers, for the preprocessor, in C and C++: hakobi_version() is the library's that the program runs with.
- * CMakeLists.txt has the number; a build that finds another one here stops. */
+/* The version of these headers, for the preprocessor, in C and C++: hakobi_version() is the library's that
+ * the program runs with. CMakeLists.txt has the number; a build that finds another one here stops. */
 #ifndef HAKOBI_VERSION_H
 #define HAKOBI_VERSION_H
 

@@ -1,6 +1,6 @@
-// compressed_by_hakobi SOURCE PREFIX COMPRESSION STEPS [METHOD]: writes the double fields of SOURCE's last step STEPS times and
-// prints each step's seconds, from the barrier before begin_step until all ranks have returned from end_step, and the part of
-// them in which fields were encoded on the slowest rank.
+// compressed_by_hakobi SOURCE PREFIX COMPRESSION STEPS [METHOD]: writes the double fields of SOURCE's last
+// step STEPS times and prints each step's seconds, from the barrier before begin_step until all ranks have
+// returned from end_step, and the part of them in which fields were encoded on the slowest rank.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-/* compressed_by_hdf5 SOURCE.nc FILE deflate|zstd LEVEL STEPS CHUNK_Y CHUNK_X NAME...: the same by parallel HDF5, with the same
- * filters and chunks: a new file a step, collective writes of the ranks' blocks, H5Fclose timed. NAMEs are data sets of
- * (1, ny, nx) doubles. */
+/* compressed_by_hdf5 SOURCE.nc FILE deflate|zstd LEVEL STEPS CHUNK_Y CHUNK_X NAME...: the same by parallel
+ * HDF5, with the same filters and chunks: a new file a step, collective writes of the ranks' blocks, H5Fclose
+ * timed. NAMEs are data sets of (1, ny, nx) doubles. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ static void require(int is_right, const char* what) {
 
 enum { zstd_id = 32015, max_fields = 16 };
 
-/* HDF5's filter for zstd, of which this library has no plugin. It unpacks, too: HDF5 reads chunks that several ranks write. */
+/* HDF5's filter for zstd, of which this library has no plugin. It unpacks, too: HDF5 reads chunks that
+ * several ranks write. */
 static size_t filter_zstd(unsigned flags, size_t num, const unsigned* values, size_t bytes,
                           size_t* buffer_bytes, void** buffer) {
     const int is_reverse = (flags & H5Z_FLAG_REVERSE) != 0;

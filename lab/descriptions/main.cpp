@@ -1,7 +1,7 @@
-// How many words of description a rank sends and holds for one collective write between nodes: description_words
-// [NODES RANKS_PER_NODE]. By the plan alone, for every rank, or for 10,000 ranks drawn from more, each of which then counts
-// for as many. One aggregator a node; phases of 4,096 collective buffers, each of 4 MiB or, where there is less to write, as
-// the engine makes them.
+// How many words of description a rank sends and holds for one collective write between nodes:
+// description_words [NODES RANKS_PER_NODE]. By the plan alone, for every rank, or for 10,000 ranks drawn from
+// more, each of which then counts for as many. One aggregator a node; phases of 4,096 collective buffers,
+// each of 4 MiB or, where there is less to write, as the engine makes them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 /* The common part of this folder's programs: they use MPI-IO or a library on it, know nothing of Hakobi, and
- * print one line, "<seconds> s <bytes> bytes[, <seconds> s writing]", which compare.py reads. Time is from opening the file
- * to the end of closing it, on the slowest rank; "writing" is its part within the library's collective writes. */
+ * print one line, "<seconds> s <bytes> bytes[, <seconds> s writing]", which compare.py reads. Time is from
+ * opening the file to the end of closing it, on the slowest rank; "writing" is its part within the library's
+ * collective writes. */
 #ifndef HAKOBI_BENCH_DROP_IN_H
 #define HAKOBI_BENCH_DROP_IN_H
 

@@ -1,11 +1,12 @@
-/* first_files: the first, second, … file of a program, each written (read) by one collective call: what a call costs before
- * anything has been warmed by the one before.
+/* first_files: the first, second, … file of a program, each written (read) by one collective call: what a
+ * call costs before anything has been warmed by the one before.
  *
  *     mpirun -n RANKS first_files block3d|cyclic|tile2d|lattice4d write|read FOLDER [FILES [MEGABYTES]]
  *
- * Files are new; time is from before MPI_File_open, behind a barrier, to the last rank's return from MPI_File_close. The
- * program's values are in memory and touched before; between two files they change, as by a program that computes. A line a
- * file on stdout: its number, seconds from open to close, of the open, the call and the close, processor seconds of all ranks. */
+ * Files are new; time is from before MPI_File_open, behind a barrier, to the last rank's return from
+ * MPI_File_close. The program's values are in memory and touched before; between two files they change, as by
+ * a program that computes. A line a file on stdout: its number, seconds from open to close, of the open, the
+ * call and the close, processor seconds of all ranks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
-/* hdf5_output block FILE [EDGE [FIELDS]]: FIELDS datasets (1) of EDGE^3 doubles (320), a 3-D block a rank, written
- * collectively one after the other. */
+/* hdf5_output block FILE [EDGE [FIELDS]]: FIELDS datasets (1) of EDGE^3 doubles (320), a 3-D block a rank,
+ * written collectively one after the other. */
 #include <hdf5.h>
 
 #include "bench.h"

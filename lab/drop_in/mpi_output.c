@@ -1,5 +1,6 @@
-/* mpi_output [--swap] flash|block FILE [EDGE [FIELDS]]: what pnetcdf_output and hdf5_output write, by MPI-IO alone: the same
- * values in the same order of calls, without a header. Beside it the cost of the libraries above MPI-IO shows.
+/* mpi_output [--swap] flash|block FILE [EDGE [FIELDS]]: what pnetcdf_output and hdf5_output write, by MPI-IO
+ * alone: the same values in the same order of calls, without a header. Beside it the cost of the libraries
+ * above MPI-IO shows.
  *   flash   24 calls of MPI_File_write_at_all, one piece a rank in each
  *   block   FIELDS calls (1) of MPI_File_write_all, each through a view: a 3-D block a rank of EDGE^3 doubles (320)
  *   --swap  each call's values go to the file in the other byte order: swapped in place before it and back after it, as

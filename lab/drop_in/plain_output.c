@@ -1,6 +1,7 @@
-/* plain_output FILE BYTES: what storage gives a program that has nothing to rearrange, the floor that compare.py measures
- * the others against. At most four ranks each write a contiguous part by pwrite, 4 MiB at a time, from memory as large as
- * the part: one buffer again and again would stay in the processor's cache, where no program's fields are. */
+/* plain_output FILE BYTES: what storage gives a program that has nothing to rearrange, the floor that
+ * compare.py measures the others against. At most four ranks each write a contiguous part by pwrite, 4 MiB at
+ * a time, from memory as large as the part: one buffer again and again would stay in the processor's cache,
+ * where no program's fields are. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

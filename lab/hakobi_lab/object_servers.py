@@ -42,7 +42,8 @@ BUCKET = "hakobi-test"
 POOL = "hakobi"
 NUM_OSDS = 3
 
-# A machine may stand still for minutes: an OSD would end itself for that (after 150 s, or the sixth time it is missed).
+# A machine may stand still for minutes: an OSD would end itself for that (after 150 s, or the sixth time it
+# is missed).
 _CEPH_SETTINGS = """
 [global]
 fsid = {fsid}

@@ -1,6 +1,6 @@
-/* The common part of this folder's programs: each reads FIELDS fields of EDGE^3 doubles from a file, a 3-D block a rank, and
- * prints "<seconds> s <bytes> bytes", which compare.py reads. Time is from opening the file to the end of closing it, on the
- * slowest rank; the values are compared afterwards. */
+/* The common part of this folder's programs: each reads FIELDS fields of EDGE^3 doubles from a file, a 3-D
+ * block a rank, and prints "<seconds> s <bytes> bytes", which compare.py reads. Time is from opening the file
+ * to the end of closing it, on the slowest rank; the values are compared afterwards. */
 #ifndef HAKOBI_BENCH_INPUT_H
 #define HAKOBI_BENCH_INPUT_H
 

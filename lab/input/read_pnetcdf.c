@@ -1,5 +1,6 @@
-/* read_pnetcdf FILE EDGE FIELDS [write]: through PnetCDF, each field by one collective call, from a file of the CDF-5 format
- * with the same values (PnetCDF as it is packaged reads no NetCDF-4), which `write` makes. */
+/* read_pnetcdf FILE EDGE FIELDS [write]: through PnetCDF, each field by one collective call, from a file of
+ * the CDF-5 format with the same values (PnetCDF as it is packaged reads no NetCDF-4), which `write`
+ * makes. */
 #include <pnetcdf.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* The common part of this folder's programs: each rank's part of a box of EDGE^3 hexahedra, as an unstructured mesh, and three
- * fields on its cells: a scalar p, a vector U and a tensor gradU. Each program writes STEPS steps and prints of each
- * "<seconds> <bytes of the step's fields>": from a barrier to the barrier behind the step's end on all ranks. */
+/* The common part of this folder's programs: each rank's part of a box of EDGE^3 hexahedra, as an
+ * unstructured mesh, and three fields on its cells: a scalar p, a vector U and a tensor gradU. Each program
+ * writes STEPS steps and prints of each "<seconds> <bytes of the step's fields>": from a barrier to the
+ * barrier behind the step's end on all ranks. */
 #ifndef HAKOBI_BENCH_MESH_H
 #define HAKOBI_BENCH_MESH_H
 
@@ -95,9 +96,9 @@ static inline void fill_values(Part* part, int step) {
     }
 }
 
-/* Before a step: the file of the one before goes (not the first's, which may have the mesh), so that the step's pages are those
- * just freed. Virtual machines give memory that stays free back to their hosts, and then a new page costs far more than
- * writing it. */
+/* Before a step: the file of the one before goes (not the first's, which may have the mesh), so that the
+ * step's pages are those just freed. Virtual machines give memory that stays free back to their hosts, and
+ * then a new page costs far more than writing it. */
 static inline void remove_step_before(const char* prefix, int step) {
     char path[4096];
     int rank;

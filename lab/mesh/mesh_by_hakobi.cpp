@@ -1,5 +1,5 @@
-// mesh_by_hakobi PREFIX EDGE STEPS fixed|changes [METHOD]: the steps by hakobi::Output, in VTKHDF. Not hidden: end_step returns
-// when the values are in the file.
+// mesh_by_hakobi PREFIX EDGE STEPS fixed|changes [METHOD]: the steps by hakobi::Output, in VTKHDF. Not
+// hidden: end_step returns when the values are in the file.
 #include <cstring>
 #include <hakobi/hakobi.hpp>
 

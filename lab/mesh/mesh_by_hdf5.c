@@ -1,6 +1,6 @@
-/* mesh_by_hdf5 PREFIX EDGE STEPS fixed|changes collective|independent: the same by parallel HDF5, in the same layout: VTKHDF, a
- * file a step, contiguous data sets that begin at whole stripes and are never filled, a mesh that is fixed in the first
- * step's file, to which later ones link. */
+/* mesh_by_hdf5 PREFIX EDGE STEPS fixed|changes collective|independent: the same by parallel HDF5, in the same
+ * layout: VTKHDF, a file a step, contiguous data sets that begin at whole stripes and are never filled, a
+ * mesh that is fixed in the first step's file, to which later ones link. */
 #include <hdf5.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-// hakobi-bench-output METHOD BYTES STEPS PREFIX [hidden]: what does a step cost, and how often do the ranks synchronise in
-// it? STEPS steps of one field of BYTES, each between two barriers; rank 0 prints a line of JSON: the median, the quartiles
-// and the extremes of the time from the first rank's begin_step to the last one's end_step, and the median of the collective
-// calls of MPI that rank 0 made in it. The first four steps are not counted. Rounds within the engine, in memory that a node's
-// ranks share, are no calls of MPI: on one node each is an "agree on requests" or a "plan" in a HAKOBI_TRACE.
+// hakobi-bench-output METHOD BYTES STEPS PREFIX [hidden]: what does a step cost, and how often do the ranks
+// synchronise in it? STEPS steps of one field of BYTES, each between two barriers; rank 0 prints a line of
+// JSON: the median, the quartiles and the extremes of the time from the first rank's begin_step to the last
+// one's end_step, and the median of the collective calls of MPI that rank 0 made in it. The first four steps
+// are not counted. Rounds within the engine, in memory that a node's ranks share, are no calls of MPI: on one
+// node each is an "agree on requests" or a "plan" in a HAKOBI_TRACE.
 //
 // Every step's values are read back and compared at the end, which is not timed.
 #include <algorithm>

@@ -27,7 +27,8 @@ from PIL import Image
 
 from hakobi_lab.browser import SWITCHES
 
-#: A pixel has colour where its channels differ by more than this; a picture where this share of the part's pixels has.
+#: A pixel has colour where its channels differ by more than this; a picture where this share of the part's
+#: pixels has.
 _COLOUR, _SHARE = 30, 0.25
 
 #: Left, top, right, bottom, as shares of the window.

@@ -78,7 +78,8 @@ def to_svg(figure: Figure, identity: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r' (?:width|height)="[0-9.]+pt"', "", text, count=2)
-    # Names of elements are for matplotlib; two figures on a page must not share them. Glyphs and clips are referred to.
+    # Names of elements are for matplotlib; two figures on a page must not share them. Glyphs and clips are
+    # referred to.
     return re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{identity}-", text)
 
 

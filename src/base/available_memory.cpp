@@ -8,7 +8,8 @@
 namespace hakobi {
 namespace {
 
-/// The number that stands first in a file, or behind `name` in it; unknown_memory where there is none ("max").
+/// The number that stands first in a file, or behind `name` in it; unknown_memory where there is none
+/// ("max").
 std::int64_t number_in(const std::string& path, const std::string& name = "") {
     std::ifstream file(path);
     std::int64_t number = 0;

@@ -8,7 +8,8 @@ namespace hakobi {
 
 namespace {
 
-/// Eight bytes a round: table k has what a byte does to the remainder k bytes later (Kounavis and Berry 2005).
+/// Eight bytes a round: table k has what a byte does to the remainder k bytes later (Kounavis and Berry
+/// 2005).
 class Crc {
   public:
     explicit constexpr Crc(std::uint32_t polynomial) {

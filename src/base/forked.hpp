@@ -32,8 +32,9 @@ void keep_from_children(int descriptor);
 /// It is about to be closed. Any thread.
 void forget_descriptor(int descriptor) noexcept;
 
-/// A descriptor by which something is locked (flock, an open file description's lock). A child's copy of it would hold the lock for as
-/// long as the child lives, whatever becomes of the parent: children have none. Empty in them.
+/// A descriptor by which something is locked (flock, an open file description's lock). A child's copy of it
+/// would hold the lock for as long as the child lives, whatever becomes of the parent: children have none.
+/// Empty in them.
 class OwnDescriptor {
   public:
     OwnDescriptor() = default;

@@ -9,12 +9,13 @@
 
 namespace hakobi {
 
-/// Waiting on a 32-bit word that other threads, or processes that map the same memory, change. The kernel's futex:
-/// waiters sleep, so ranks may exceed cores.
+/// Waiting on a 32-bit word that other threads, or processes that map the same memory, change. The kernel's
+/// futex: waiters sleep, so ranks may exceed cores.
 using FutexWord = std::atomic<std::uint32_t>;
 static_assert(sizeof(FutexWord) == 4 && FutexWord::is_always_lock_free);
 
-/// Sleeps while `word` is `value`, `timeout_s` seconds at most; may return early. Returns at once when it differs.
+/// Sleeps while `word` is `value`, `timeout_s` seconds at most; may return early. Returns at once when it
+/// differs.
 void futex_wait(FutexWord& word, std::uint32_t value, double timeout_s);
 void futex_wake_all(FutexWord& word);
 void futex_wake_one(FutexWord& word);
@@ -36,8 +37,8 @@ struct Patience {
     int yields = 0;
 };
 
-/// Leaves the core to another thread. False when it came back late: then it went to somebody else's program, which keeps
-/// it for a scheduler's slice, and a sleeper is woken sooner than that.
+/// Leaves the core to another thread. False when it came back late: then it went to somebody else's program,
+/// which keeps it for a scheduler's slice, and a sleeper is woken sooner than that.
 inline bool give_way() {
     constexpr double longest_s = 5e-4;
     const double before_s = now_s();

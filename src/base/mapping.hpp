@@ -9,9 +9,9 @@ namespace hakobi {
 class Mapping {
   public:
     Mapping() = default;
-    /// `bytes` > 0 of the file `fd` from its beginning on, shared with whoever maps it, or of nobody's memory (-1). It
-    /// begins at a multiple of `align_bytes`, of a page at least: large pages need theirs. Empty, with errno set, when
-    /// the kernel refuses.
+    /// `bytes` > 0 of the file `fd` from its beginning on, shared with whoever maps it, or of nobody's memory
+    /// (-1). It begins at a multiple of `align_bytes`, of a page at least: large pages need theirs. Empty,
+    /// with errno set, when the kernel refuses.
     static Mapping of(std::int64_t bytes, std::int64_t align_bytes, int fd = -1);
     Mapping(Mapping&& other) noexcept;
     Mapping& operator=(Mapping&& other) noexcept;

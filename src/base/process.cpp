@@ -21,7 +21,8 @@ struct ProcessStat {
     std::int64_t start_ticks = 0;
 };
 
-// proc(5): the state is field 3 and the start 22. Field 2, the name, stands in brackets and may hold any character.
+// proc(5): the state is field 3 and the start 22. Field 2, the name, stands in brackets and may hold any
+// character.
 std::optional<ProcessStat> parsed(const char* text) {
     constexpr int fields_between = 19;
     const char* at = std::strrchr(text, ')');

@@ -6,7 +6,8 @@
 
 namespace hakobi {
 
-/// A process of this machine, told from a later one of the same number. Plain bytes: ranks send it to each other.
+/// A process of this machine, told from a later one of the same number. Plain bytes: ranks send it to each
+/// other.
 struct ProcessId {
     std::int64_t pid = 0;  ///< 0: not to be had (no /proc)
     std::int64_t start_ticks = 0;
@@ -14,8 +15,8 @@ struct ProcessId {
 };
 
 [[nodiscard]] ProcessId own_process();
-/// Whether that process has ended, also where its parent has not been told yet (a zombie). False where this process
-/// cannot know.
+/// Whether that process has ended, also where its parent has not been told yet (a zombie). False where this
+/// process cannot know.
 [[nodiscard]] bool has_ended(const ProcessId& process);
 
 }  // namespace hakobi

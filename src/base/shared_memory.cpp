@@ -15,7 +15,8 @@ namespace {
 // Below this a page of 2 MiB of which little is used would cost more memory than it saves time.
 constexpr std::int64_t huge_from_bytes = 2 * huge_page_bytes;
 
-/// A process without free descriptors has as little as one without memory: nobody else can give it some either.
+/// A process without free descriptors has as little as one without memory: nobody else can give it some
+/// either.
 Status failure(const char* action) {
     if (errno == EMFILE || errno == ENFILE) {
         return {ErrorCode::out_of_memory,

@@ -9,9 +9,10 @@
 
 namespace hakobi {
 
-/// Memory without a name in any file system, which processes of one user on one machine map together. It goes when the
-/// last of them has unmapped it or has died. Not initialised beyond zeros; pages are taken when they are first touched,
-/// 2 MiB at once where it is large and the kernel gives shared memory such pages (shmem_enabled).
+/// Memory without a name in any file system, which processes of one user on one machine map together. It goes
+/// when the last of them has unmapped it or has died. Not initialised beyond zeros; pages are taken when they
+/// are first touched, 2 MiB at once where it is large and the kernel gives shared memory such pages
+/// (shmem_enabled).
 class SharedMemory {
   public:
     /// By what another process finds it, as long as its creator has not called `forget_name`. Plain bytes.

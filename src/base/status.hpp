@@ -9,8 +9,8 @@
 
 namespace hakobi {
 
-/// The value form of an error inside the library: collectives carry it to their end, agree on the worst, and only
-/// then throw. Default constructed it means success; assigning keeps no history, `keep_first` does.
+/// The value form of an error inside the library: collectives carry it to their end, agree on the worst, and
+/// only then throw. Default constructed it means success; assigning keeps no history, `keep_first` does.
 class [[nodiscard]] Status {
   public:
     Status() = default;
@@ -63,8 +63,9 @@ class [[nodiscard]] Result {
     Status status_;
 };
 
-/// The code that an errno of a file call maps to: ENOSPC and EDQUOT are no_space, EACCES and EROFS permission, …
-/// EINVAL and EBADF are io: what the system refuses are our arguments, not the caller's, which are checked before.
+/// The code that an errno of a file call maps to: ENOSPC and EDQUOT are no_space, EACCES and EROFS
+/// permission, … EINVAL and EBADF are io: what the system refuses are our arguments, not the caller's, which
+/// are checked before.
 [[nodiscard]] ErrorCode code_of_errno(int error);
 
 /// "<what> <path>: <the system's text>", with the code of `error`.

@@ -21,7 +21,8 @@ struct ThreadClocks {
     double ended_s = 0;
 };
 
-// Never destroyed: threads may end after main does. A child made by fork has none of the threads, and a lock that no thread holds.
+// Never destroyed: threads may end after main does. A child made by fork has none of the threads, and a lock
+// that no thread holds.
 ThreadClocks& thread_clocks() {
     static auto* const clocks = [] {
         ::pthread_atfork([] { thread_clocks().mutex.lock(); }, [] { thread_clocks().mutex.unlock(); },

@@ -25,7 +25,8 @@ using CoreSet = cpu_set_t;
 std::optional<std::thread> start_thread(const std::string& name, const CoreSet& cores,
                                         std::function<void()> work);
 
-/// Processor seconds that the threads of start_thread have used in this process so far, also those that have ended.
+/// Processor seconds that the threads of start_thread have used in this process so far, also those that have
+/// ended.
 [[nodiscard]] double io_threads_cpu_s();
 
 }  // namespace hakobi

@@ -30,7 +30,8 @@ class Timeline {
         const std::scoped_lock lock(mutex_);
         events_.push_back(event);
     }
-    /// This process's events as lines of the trace's JSON array, each ending in ",\n"; `rank` names the process.
+    /// This process's events as lines of the trace's JSON array, each ending in ",\n"; `rank` names the
+    /// process.
     [[nodiscard]] std::string to_json_lines(int rank) const;
     void clear();
 

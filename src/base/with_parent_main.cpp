@@ -1,6 +1,6 @@
-// hakobi-with-parent SIGNAL PROGRAM [ARGUMENT…] becomes PROGRAM, which gets SIGNAL (a number) when its parent ends, however
-// that ends. The command `hakobi` starts MPI's launcher by it, and the launcher starts each rank by it: Open MPI's ends
-// no rank that has not called MPI_Init yet when it is killed.
+// hakobi-with-parent SIGNAL PROGRAM [ARGUMENT…] becomes PROGRAM, which gets SIGNAL (a number) when its parent
+// ends, however that ends. The command `hakobi` starts MPI's launcher by it, and the launcher starts each
+// rank by it: Open MPI's ends no rank that has not called MPI_Init yet when it is killed.
 
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Memory of a device through the C interface: the structs' members reach C++'s, whose own tests have the rest.
+// Memory of a device through the C interface: the structs' members reach C++'s, whose own tests have the
+// rest.
 #include "capi_fixture.hpp"
 
 #include <array>

@@ -10,7 +10,8 @@
 
 namespace hakobi::capi {
 
-/// Remembers text and rank for hakobi_error_text and hakobi_error_rank of this thread; returns the code as an int.
+/// Remembers text and rank for hakobi_error_text and hakobi_error_rank of this thread; returns the code as an
+/// int.
 int remember(ErrorCode code, std::string_view text, int rank = -1) noexcept;
 
 /// Runs `body` and turns what it throws into a code: nothing passes the C boundary.

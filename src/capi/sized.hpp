@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-// Structs of the C interface begin with their size, since a program's header may be older than the library: members that it does not
-// have are 0, their default, and none is written behind its end. They grow by members at their end, which has no padding that a
-// member could take (tools/bindings checks that).
+// Structs of the C interface begin with their size, since a program's header may be older than the library:
+// members that it does not have are 0, their default, and none is written behind its end. They grow by
+// members at their end, which has no padding that a member could take (tools/bindings checks that).
 namespace hakobi::capi {
 
-/// Throws invalid_argument for what is no size of a struct of this version or an earlier one. `type`: its name.
+/// Throws invalid_argument for what is no size of a struct of this version or an earlier one. `type`: its
+/// name.
 template <class Struct>
 void check_size(const Struct& given, const char* type) {
     const std::size_t size = given.struct_size;

@@ -1,4 +1,5 @@
-// Structs of programs that were built with an earlier header, which are shorter, and of ones that were never given a size.
+// Structs of programs that were built with an earlier header, which are shorter, and of ones that were never
+// given a size.
 #include "capi_fixture.hpp"
 
 #include <array>

@@ -18,7 +18,8 @@ struct Work {
     std::int64_t bytes = 0;
 };
 
-/// The dimensions of a shape that has its extents, as strides of rank and extents; those of extent 1 are left out.
+/// The dimensions of a shape that has its extents, as strides of rank and extents; those of extent 1 are left
+/// out.
 struct Dimension {
     int stride = 1, extent = 1;
 };
@@ -30,13 +31,15 @@ struct Choice {
     double model_s = 0;
 };
 
-/// The forms worth trying, cheapest by the model first; pure, so equal arguments give equal forms on every rank.
+/// The forms worth trying, cheapest by the model first; pure, so equal arguments give equal forms on every
+/// rank.
 ///
 /// The model: an exchange in which a rank sends `m` messages of `b` bytes along a line takes
 ///     latency + m * num_lanes * overhead + m * b * crowding / bandwidth
-/// since the lanes use different links, but one processor. `crowding` is 1 in a crossbar; on a torus a message that goes
-/// `h` links takes the room of `h`. A dimension is taken in the stages (factors of its extent, or a ring on a torus)
-/// whose sum is least, given how much data a lane has there; lanes rotate the dimensions.
+/// since the lanes use different links, but one processor. `crowding` is 1 in a crossbar; on a torus a
+/// message that goes `h` links takes the room of `h`. A dimension is taken in the stages (factors of its
+/// extent, or a ring on a torus) whose sum is least, given how much data a lane has there; lanes rotate the
+/// dimensions.
 [[nodiscard]] std::vector<Choice> choices(const NetworkShape& shape, const NetworkCosts& costs, Work work);
 
 }  // namespace hakobi::collectives

@@ -83,8 +83,8 @@ Status status_of_options(const CollectivesOptions& options, int num_ranks, std::
     return {};
 }
 
-/// One switch for all nodes: two dimensions, nodes and the ranks on them, where every node has as many and they follow
-/// each other; else one.
+/// One switch for all nodes: two dimensions, nodes and the ranks on them, where every node has as many and
+/// they follow each other; else one.
 NetworkShape shape_of_nodes(const Comm& comm) {
     NetworkShape shape{.wiring = NetworkShape::Wiring::nodes};
     const auto& nodes = comm.state().nodes.ranks;
@@ -136,8 +136,8 @@ Collectives Collectives::create(const Comm& comm, const CollectivesOptions& opti
 
 namespace {
 
-/// Whether every sum and product of sizes in a plan stays below 2^63: a schedule holds a few times what the caller lends,
-/// once for each rank at most.
+/// Whether every sum and product of sizes in a plan stays below 2^63: a schedule holds a few times what the
+/// caller lends, once for each rank at most.
 bool can_be_planned(const collectives::Request& request, int num_ranks) {
     const bool is_elements = request.operation == Operation::allreduce;
     const auto bytes = checked_multiply(request.count, is_elements ? size_of(request.type) : 1);

@@ -156,7 +156,8 @@ TEST_P(CollectivesOnDevice, BeginInTheOrderOfTheirStartsWhereverTheValuesAre) {
                               collectives_.allreduce(ElementType::int64, Reduction::sum, num),
                               collectives_.broadcast(8 * num, 0)};
     for (int round = 0; round < 6; ++round) {
-        // Each rank has others of the three on its device, so that their input is late in an order of its own.
+        // Each rank has others of the three on its device, so that their input is late in an order of its
+        // own.
         Values host[3];
         std::unique_ptr<Array> device[3];
         void* memory[3];

@@ -29,7 +29,8 @@ struct Ends {
     [[nodiscard]] static Ends of(const void* input, void* output, const Lent& lent);
 };
 
-/// Page-locked memory of a plan by which values on a device go: the operation itself has to do with the host alone.
+/// Page-locked memory of a plan by which values on a device go: the operation itself has to do with the host
+/// alone.
 class DeviceEnds {
   public:
     /// Throws Error where there is too little.
@@ -38,7 +39,8 @@ class DeviceEnds {
     [[nodiscard]] const device::Device& device() const { return device_; }
     [[nodiscard]] std::int64_t size_bytes() const { return input_.size_bytes() + output_.size_bytes(); }
 
-    /// Gives the queue the copy of the input, after what `stream` holds. Throws Error, and has then begun nothing.
+    /// Gives the queue the copy of the input, after what `stream` holds. Throws Error, and has then begun
+    /// nothing.
     void begin(const Ends& ends, DeviceStream stream);
     /// Whether it is here: at `input` and `output`, which are for the operation.
     [[nodiscard]] bool has_input() { return loaded_.is_over(); }

@@ -27,7 +27,8 @@ class Memory {
     std::unique_ptr<std::byte, Free> data_;
 };
 
-/// Carries a schedule out by nonblocking messages: every lane goes from round to round by itself. One execution at a time.
+/// Carries a schedule out by nonblocking messages: every lane goes from round to round by itself. One
+/// execution at a time.
 class Executor {
   public:
     /// Local. `tag` and as many after it as there are lanes are this schedule's in the context, on all ranks.

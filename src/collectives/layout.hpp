@@ -4,8 +4,8 @@
 
 namespace hakobi::collectives {
 
-/// One element of `element_bytes` for each rank of a grid, the stages' digits nested in the order of `digits`,
-/// slowest first.
+/// One element of `element_bytes` for each rank of a grid, the stages' digits nested in the order of
+/// `digits`, slowest first.
 struct Layout {
     std::vector<Stage> digits;
     std::int64_t element_bytes = 0;  ///< from one element to the next

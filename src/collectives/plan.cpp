@@ -14,15 +14,16 @@ namespace hakobi {
 namespace collectives {
 namespace {
 
-// How `auto` compares: each candidate once to warm up, then in turns for about this long together, at least and at most
-// so often. The medians' maxima over the ranks are compared. The MPI library's own stays unless ours takes less than this
-// part of its time, since medians of short timings differ by chance.
+// How `auto` compares: each candidate once to warm up, then in turns for about this long together, at least
+// and at most so often. The medians' maxima over the ranks are compared. The MPI library's own stays unless
+// ours takes less than this part of its time, since medians of short timings differ by chance.
 constexpr double timing_s = 0.03;
 constexpr int fewest_rounds = 5, most_rounds = 41;
 constexpr double part_to_win = 0.95;
 // A candidate so much slower than the best at warming up is not timed again.
 constexpr double hopeless = 4.0;
-// Larger operations are not tried with memory of ours: the model decides between our forms, and the library's is taken.
+// Larger operations are not tried with memory of ours: the model decides between our forms, and the library's
+// is taken.
 constexpr std::int64_t most_trial_bytes = std::int64_t{1} << 30;
 
 double now_s() {

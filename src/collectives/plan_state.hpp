@@ -27,8 +27,9 @@ struct Request {
 
 [[nodiscard]] Lent lent_bytes(const Request& request, int num_ranks);
 
-/// A plan's place among the operations of one Collectives that have been started and not begun: the MPI library's own begin in
-/// one order on all ranks, which is that of their starts, although input on a device comes late.
+/// A plan's place among the operations of one Collectives that have been started and not begun: the MPI
+/// library's own begin in one order on all ranks, which is that of their starts, although input on a device
+/// comes late.
 class Turn {
   public:
     using All = std::deque<const Turn*>;
@@ -48,8 +49,8 @@ class Turn {
     std::shared_ptr<All> all_;
 };
 
-/// Collective: decides how the plan's request is carried out, by model or by timing, and makes it ready. Throws alike
-/// on all ranks.
+/// Collective: decides how the plan's request is carried out, by model or by timing, and makes it ready.
+/// Throws alike on all ranks.
 void choose(CollectivePlan::State& plan, const CollectivesOptions& options);
 
 }  // namespace hakobi::collectives

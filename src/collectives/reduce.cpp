@@ -25,7 +25,8 @@ std::int64_t v0::size_of(ElementType type) noexcept {
 namespace collectives {
 namespace {
 
-/// Elements that are summed at a time, so that the result stays in the first cache while the operands pass by.
+/// Elements that are summed at a time, so that the result stays in the first cache while the operands pass
+/// by.
 constexpr std::int64_t most_at_a_time = 512;
 
 struct Plus {

@@ -20,7 +20,8 @@ void add_round(Lane& lane, Round round);
 [[nodiscard]] int ring_to(const Stage& stage, int digit) noexcept;
 [[nodiscard]] int ring_from(const Stage& stage, int digit) noexcept;
 
-/// The group exchanges parts: rank with digit j has part `part_of(j)` at `at(j)` and everybody gets all of them.
+/// The group exchanges parts: rank with digit j has part `part_of(j)` at `at(j)` and everybody gets all of
+/// them.
 template <class BytesOf, class SlotOf>
 void add_allgather_stage(Lane& lane, const Stage& stage, int rank, BytesOf bytes_of, SlotOf at) {
     const int mine = stage.digit(rank);

@@ -9,17 +9,18 @@ namespace hakobi::collectives {
 // The steps of one rank in a collective operation, as a value: no MPI in it.
 //
 // 1. The ranks stand on a grid of digits: a stage has a stride and a radix, a rank's digit in it is
-//    rank / stride % radix, and the ranks that differ in that digit alone are the stage's group. A dimension of the
-//    network is one stage or several whose radices multiply to its extent: a stage of the whole extent is one direct
-//    exchange in a line, stages of radix 2 are recursive doubling and halving, what lies between trades latency for
-//    messages.
-// 2. The data is cut into lanes, one a dimension (two on a torus, one for each direction), and each lane takes the
-//    dimensions in another order: all links are busy at once. Lanes share nothing and wait for nothing of each other.
-// 3. A lane is a list of rounds. In a round a rank copies, then sends and receives, and when all of its messages are
-//    complete it sums and copies. Lane and order tell messages of two ranks apart.
+//    rank / stride % radix, and the ranks that differ in that digit alone are the stage's group. A dimension
+//    of the network is one stage or several whose radices multiply to its extent: a stage of the whole extent
+//    is one direct exchange in a line, stages of radix 2 are recursive doubling and halving, what lies
+//    between trades latency for messages.
+// 2. The data is cut into lanes, one a dimension (two on a torus, one for each direction), and each lane
+//    takes the dimensions in another order: all links are busy at once. Lanes share nothing and wait for
+//    nothing of each other.
+// 3. A lane is a list of rounds. In a round a rank copies, then sends and receives, and when all of its
+//    messages are complete it sums and copies. Lane and order tell messages of two ranks apart.
 //
-// Every rank makes its own schedule from the same arguments; `cut` and the grid say the same everywhere, so that what
-// one sends is what the other receives. Parts of no bytes are not sent.
+// Every rank makes its own schedule from the same arguments; `cut` and the grid say the same everywhere, so
+// that what one sends is what the other receives. Parts of no bytes are not sent.
 
 /// The operation's memory: what the caller lends, and the plan's own.
 enum class Buffer : std::uint8_t { input, output, scratch };
@@ -104,17 +105,17 @@ struct Range {
 };
 [[nodiscard]] Range cut(Range units, int num_parts, int part) noexcept;
 
-/// Element-wise sum (or another operation) of every rank's `count` elements, on every rank. Input and output hold
-/// `count` elements and may be the same memory. The order of summation is that of the digits.
+/// Element-wise sum (or another operation) of every rank's `count` elements, on every rank. Input and output
+/// hold `count` elements and may be the same memory. The order of summation is that of the digits.
 [[nodiscard]] Schedule make_allreduce(const Form& form, int rank, std::int64_t count,
                                       std::int64_t element_bytes);
 
-/// Input and output hold a block of `block_bytes` for each rank: block j of rank i's input becomes block i of rank j's
-/// output. They must not be the same memory where `needs_staging` of the form says so.
+/// Input and output hold a block of `block_bytes` for each rank: block j of rank i's input becomes block i of
+/// rank j's output. They must not be the same memory where `needs_staging` of the form says so.
 [[nodiscard]] Schedule make_alltoall(const Form& form, int rank, int num_ranks, std::int64_t block_bytes);
 
-/// Every rank's block, in order of rank, on every rank. Input holds one block, output all; input may be the rank's own
-/// block of output.
+/// Every rank's block, in order of rank, on every rank. Input holds one block, output all; input may be the
+/// rank's own block of output.
 [[nodiscard]] Schedule make_allgather(const Form& form, int rank, int num_ranks, std::int64_t block_bytes);
 
 /// The root's output becomes everybody's; input is not used.

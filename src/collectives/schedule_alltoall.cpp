@@ -7,8 +7,9 @@
 namespace hakobi::collectives {
 namespace {
 
-/// One lane: in each stage the elements for the same digit lie together, are sent to the group's rank with that digit,
-/// and what comes from it takes their place. After all stages the digits that named the receiver name the sender.
+/// One lane: in each stage the elements for the same digit lie together, are sent to the group's rank with
+/// that digit, and what comes from it takes their place. After all stages the digits that named the receiver
+/// name the sender.
 class LaneExchange {
   public:
     /// This lane moves `bytes` of each block, from `offset_bytes` on.

@@ -57,8 +57,9 @@ struct Rank {
     }
 };
 
-/// Runs the ranks' schedules against each other. A message's bytes are taken when its receiver finishes the round, and
-/// until then its sender may not: what MPI allows at its latest. Says whether all came to their end.
+/// Runs the ranks' schedules against each other. A message's bytes are taken when its receiver finishes the
+/// round, and until then its sender may not: what MPI allows at its latest. Says whether all came to their
+/// end.
 class Simulation {
   public:
     explicit Simulation(std::vector<Rank>& ranks) : ranks_(ranks) {

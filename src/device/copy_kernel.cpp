@@ -2,8 +2,9 @@
 
 namespace hakobi::device {
 
-// PTX ISA 6.0 for any device since Maxwell: the driver compiles it for the one that it has. Offsets within Tile are those of
-// copy_list.hpp. A block's threads take its units in turn, so that neighbouring threads touch neighbouring bytes.
+// PTX ISA 6.0 for any device since Maxwell: the driver compiles it for the one that it has. Offsets within
+// Tile are those of copy_list.hpp. A block's threads take its units in turn, so that neighbouring threads
+// touch neighbouring bytes.
 const char* copy_kernel_ptx() {
     return R"(.version 6.0
 .target sm_50

@@ -1,5 +1,6 @@
-// CUDA by its driver's interface: cuda.h of CUDA 11.2 to 13.5, as far as we use it. Handles of streams, contexts and events are
-// void*, CUdeviceptr is as wide as a pointer. The symbols are those that the header's macros give (cuMemAlloc_v2, ...).
+// CUDA by its driver's interface: cuda.h of CUDA 11.2 to 13.5, as far as we use it. Handles of streams,
+// contexts and events are void*, CUdeviceptr is as wide as a pointer. The symbols are those that the header's
+// macros give (cuMemAlloc_v2, ...).
 
 #include <map>
 

@@ -29,8 +29,8 @@ std::uint64_t num_loaded() {
     return num;
 }
 
-/// Finds the drivers that the process has. A look for a library that is not there opens files, so it is repeated only when the
-/// process has loaded some library since.
+/// Finds the drivers that the process has. A look for a library that is not there opens files, so it is
+/// repeated only when the process has loaded some library since.
 void look_for_drivers() {
     static std::atomic<std::uint64_t> num_looked_at = 0;
     const std::uint64_t num = num_loaded();

@@ -14,9 +14,10 @@
 
 namespace hakobi::device {
 
-/// A copy between a device's memory and the host's or itself: `num[0]` times `num[1]` runs of `length_bytes`. Each side has a
-/// distance between neighbouring runs, one a dimension, slowest first. Distances are not negative; a run lies in one allocation of
-/// a device, and all of them may be in several. Either address may be of host memory, which should be page-locked: otherwise the driver waits for the copy.
+/// A copy between a device's memory and the host's or itself: `num[0]` times `num[1]` runs of `length_bytes`.
+/// Each side has a distance between neighbouring runs, one a dimension, slowest first. Distances are not
+/// negative; a run lies in one allocation of a device, and all of them may be in several. Either address may
+/// be of host memory, which should be page-locked: otherwise the driver waits for the copy.
 struct Copy {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
@@ -25,8 +26,9 @@ struct Copy {
     [[nodiscard]] std::int64_t size_bytes() const noexcept { return num[0] * num[1] * length_bytes; }
 };
 
-/// Copies that are given together, again and again: in one launch of a kernel where that is faster. No copy reads or writes what
-/// another one writes, since they run in no order or at once. When it ends, no queue may have it still to do.
+/// Copies that are given together, again and again: in one launch of a kernel where that is faster. No copy
+/// reads or writes what another one writes, since they run in no order or at once. When it ends, no queue may
+/// have it still to do.
 class CopyList {
   public:
     virtual ~CopyList() = default;
@@ -40,8 +42,8 @@ class Mark {
     [[nodiscard]] virtual Result<bool> is_over() = 0;
 };
 
-/// A stream of Hakobi's own on one device. Copies begin in their order, while the program goes on. For one thread. Its end
-/// waits for everything.
+/// A stream of Hakobi's own on one device. Copies begin in their order, while the program goes on. For one
+/// thread. Its end waits for everything.
 class Queue {
   public:
     virtual ~Queue() = default;
@@ -51,7 +53,8 @@ class Queue {
     /// Work given to `stream` from here on begins when all that this queue holds now is done. Does not wait
     /// itself.
     virtual Status hold_back(DeviceStream stream) = 0;
-    /// Gives a copy. It has been done when `finish` or a later mark says so, or an error of theirs says why not.
+    /// Gives a copy. It has been done when `finish` or a later mark says so, or an error of theirs says why
+    /// not.
     virtual Status start(const Copy& copy) = 0;
     /// The same with all copies of a list, which is of this queue's device.
     virtual Status start(const CopyList& list) = 0;
@@ -82,7 +85,8 @@ class Device {
     /// Device memory of Hakobi's own. out_of_memory.
     [[nodiscard]] virtual Result<std::byte*> allocate(std::int64_t bytes) = 0;
     virtual void release(std::byte* memory) noexcept = 0;
-    /// Locks the pages of host memory, so that copies to and from it do not wait. Memory that is locked already is no error.
+    /// Locks the pages of host memory, so that copies to and from it do not wait. Memory that is locked
+    /// already is no error.
     virtual Status lock_pages(std::byte* memory, std::int64_t bytes) = 0;
     virtual void unlock_pages(std::byte* memory) noexcept = 0;
 
@@ -93,9 +97,10 @@ class Device {
     virtual void close_shared(std::byte* memory) noexcept = 0;
 };
 
-/// The device that has [address, address + bytes), or null: host memory. `said` is the caller's word. Cheap where no driver is
-/// loaded. invalid_argument for memory that lies only partly in a device's allocation, for an address that `said` calls the
-/// device's and no driver knows; unsupported, with both versions, for a driver that is too old. Thread-safe.
+/// The device that has [address, address + bytes), or null: host memory. `said` is the caller's word. Cheap
+/// where no driver is loaded. invalid_argument for memory that lies only partly in a device's allocation, for
+/// an address that `said` calls the device's and no driver knows; unsupported, with both versions, for a
+/// driver that is too old. Thread-safe.
 Result<Device*> device_of(const void* address, std::int64_t bytes, Memory said = Memory::automatic);
 
 /// All devices of all drivers of this machine. Loads the drivers.

@@ -15,7 +15,8 @@ namespace {
 
 // Flags with the same value in CUDA and HIP.
 constexpr unsigned stream_non_blocking = 1, event_without_timing = 2, ipc_lazy_peer_access = 1;
-/// Both drivers clamp it to their range. Our kernel then begins between the blocks of a program's kernel, not behind them.
+/// Both drivers clamp it to their range. Our kernel then begins between the blocks of a program's kernel, not
+/// behind them.
 constexpr int highest_priority = -1000;
 constexpr unsigned register_portable = 1, register_mapped = 2;  // the latter: for kernels
 
@@ -36,7 +37,8 @@ ErrorCode code_of(int error) {
     }
 }
 
-/// Errors of a question about an address that mean: the program does not use this driver, or the address is not its.
+/// Errors of a question about an address that mean: the program does not use this driver, or the address is
+/// not its.
 bool is_ignorance(int error) {
     switch (error) {
         case invalid_value:

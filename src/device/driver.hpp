@@ -26,8 +26,8 @@ struct IpcBytes {
     std::array<std::byte, 64> bytes;
 };
 
-/// Functions of a driver that have the same arguments, flags and error numbers in CUDA and in HIP. Streams, events and device
-/// addresses are void* here; a result of 0 is success.
+/// Functions of a driver that have the same arguments, flags and error numbers in CUDA and in HIP. Streams,
+/// events and device addresses are void* here; a result of 0 is success.
 struct Calls {
     int (*init)(unsigned flags);
     int (*device_count)(int* num);
@@ -96,7 +96,8 @@ class Driver {
     /// Whether the process has the library; `load`: loads it if the machine has it.
     [[nodiscard]] bool find(bool load);
     [[nodiscard]] bool is_found() const noexcept { return is_found_; }
-    /// As device::device_of, for this driver's devices; null also for memory that nobody knows. `find()` was true.
+    /// As device::device_of, for this driver's devices; null also for memory that nobody knows. `find()` was
+    /// true.
     [[nodiscard]] Result<Device*> device_of(const std::byte* address, std::int64_t bytes);
     /// Initialises the driver. An error if it gives none although there may be some. `find()` was true.
     [[nodiscard]] Result<std::vector<Device*>> devices();
@@ -108,8 +109,8 @@ class Driver {
 
     // The drivers differ in these. Results are the driver's numbers.
 
-    /// Makes a device, or a stream's device, the current one of this thread; `leave` restores what was, and must follow success.
-    /// Null and other names of a default stream mean that of `device`.
+    /// Makes a device, or a stream's device, the current one of this thread; `leave` restores what was, and
+    /// must follow success. Null and other names of a default stream mean that of `device`.
     [[nodiscard]] virtual int enter(int device, Before* before) = 0;
     [[nodiscard]] virtual int enter_stream(void* stream, int device, Before* before, int* stream_device) = 0;
     virtual void leave(const Before& before) = 0;

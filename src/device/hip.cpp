@@ -1,6 +1,7 @@
-// HIP by its runtime: hip_runtime_api.h and driver_types.h of ROCm 6.0 to 7.0, as far as we use them, and clr's sources of 6.2
-// where these say too little. Handles of streams and events are void*. Every call of HIP initialises it, also a question about
-// an address: a program that has loaded this library is one that uses it.
+// HIP by its runtime: hip_runtime_api.h and driver_types.h of ROCm 6.0 to 7.0, as far as we use them, and
+// clr's sources of 6.2 where these say too little. Handles of streams and events are void*. Every call of HIP
+// initialises it, also a question about an address: a program that has loaded this library is one that uses
+// it.
 
 #include "device/driver.hpp"
 

@@ -8,14 +8,15 @@
 
 namespace hakobi::device {
 
-/// Page-locked host memory for copies to and from one device: its `data` has at least the bytes that were asked for, and
-/// unknown content. It goes back to a pool of the process, which keeps some for the next who asks, because to lock pages takes
-/// longer than to copy them. Thread-safe as a whole; a single one is not. Nothing is freed when the process ends.
+/// Page-locked host memory for copies to and from one device: its `data` has at least the bytes that were
+/// asked for, and unknown content. It goes back to a pool of the process, which keeps some for the next who
+/// asks, because to lock pages takes longer than to copy them. Thread-safe as a whole; a single one is not.
+/// Nothing is freed when the process ends.
 class Pinned {
   public:
     Pinned() = default;
-    /// Page-aligned memory of `bytes` > 0. Where the system or the driver does not lock so much, it is not locked: copies are
-    /// correct, and keep their callers waiting. out_of_memory.
+    /// Page-aligned memory of `bytes` > 0. Where the system or the driver does not lock so much, it is not
+    /// locked: copies are correct, and keep their callers waiting. out_of_memory.
     [[nodiscard]] static Result<Pinned> of(Device& device, std::int64_t bytes);
     Pinned(Pinned&& other) noexcept;
     Pinned& operator=(Pinned&& other) noexcept;

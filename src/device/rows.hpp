@@ -18,8 +18,8 @@ struct Rows {
     std::array<std::int64_t, 2> height{1, 1};       ///< from plane to plane, in rows
 };
 
-/// The same copy with as long runs as can be: those that follow each other on both sides are one. A dimension that has one run
-/// has no distances. Pure.
+/// The same copy with as long runs as can be: those that follow each other on both sides are one. A dimension
+/// that has one run has no distances. Pure.
 [[nodiscard]] Copy joined(Copy copy);
 
 /// Divides a copy into such parts. Pure.
@@ -27,8 +27,8 @@ struct Rows {
 /// 1. The copy is `joined`.
 /// 2. A dimension can have the rows if no distance in it is above `max_pitch_bytes`.
 /// 3. The other one can have the planes if these are a whole number of rows apart, no less than a plane has.
-/// 4. Where both hold for neither order, the dimension with more runs has the rows, and each plane is a part. Where 2. holds
-///    for none, each run is one.
+/// 4. Where both hold for neither order, the dimension with more runs has the rows, and each plane is a part.
+///    Where 2. holds for none, each run is one.
 class RowParts {
   public:
     RowParts(const Copy& whole, std::int64_t max_pitch_bytes);

@@ -28,7 +28,8 @@ constexpr int highest_list_tag = 10000;
 constexpr std::int64_t inline_bytes = 4096;
 /// The kernel takes about a microsecond for each piece: as long as packing and unpacking so many bytes.
 constexpr std::int64_t least_read_piece_bytes = 4096;
-/// Between nodes a part is not larger: MPI libraries send so few bytes at once (Open MPI over TCP up to 64 KiB).
+/// Between nodes a part is not larger: MPI libraries send so few bytes at once (Open MPI over TCP up to 64
+/// KiB).
 constexpr std::int64_t most_part_bytes = std::int64_t{32} << 10;
 
 struct Announcement {

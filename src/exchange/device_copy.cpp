@@ -22,8 +22,8 @@ std::vector<device::Copy> device_copies(const StridedCopy& copy, const std::byte
     for (StridedCopy::Dimension& dim : outer.dims)
         if (dim.from_stride <= 0 && dim.to_stride <= 0) turn(outer, dim);
     outer = simplified(std::move(outer));
-    // The longest two make the fewest copies. A device only goes forwards, on both sides, over runs that do not overlap: those
-    // of elements that two neighbours get may.
+    // The longest two make the fewest copies. A device only goes forwards, on both sides, over runs that do
+    // not overlap: those of elements that two neighbours get may.
     device::Copy one{.length_bytes = outer.piece_bytes};
     for (std::size_t taken = 0; taken < 2; ++taken) {
         auto longest = outer.dims.end();

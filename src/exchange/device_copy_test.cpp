@@ -27,7 +27,8 @@ TEST(DeviceCopies, MoveWhatTheHostsCopyMoves) {
         return std::uniform_int_distribution<int>(low, high)(engine);
     };
     for (int round = 0; round < 300; ++round) {
-        // Two arrays of up to six dimensions whose strides are in orders of their own, some of them backwards.
+        // Two arrays of up to six dimensions whose strides are in orders of their own, some of them
+        // backwards.
         StridedCopy copy{.piece_bytes = pick(1, 9)};
         const auto num_dims = static_cast<std::size_t>(pick(0, 6));
         std::vector<std::size_t> order(num_dims);

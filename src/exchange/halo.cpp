@@ -1,24 +1,28 @@
 // One exchange, for each rank whose fields are on the host:
-//  1. start: post the receives; pack and send what goes by message; pack what is staged; then say "ready" to the ranks of
-//     the node.
-//  2. wait: copy within the rank, then look, again and again, for whatever can be done: a peer that is ready (copy from or
-//     to its memory, and tell it), a message that has come (unpack), a peer that says it is done.
-//  3. wait returns when all of that is done: node_channel.hpp says why nothing is then read or written by others.
+//  1. start: post the receives; pack and send what goes by message; pack what is staged; then say "ready" to
+//     the ranks of the node.
+//  2. wait: copy within the rank, then look, again and again, for whatever can be done: a peer that is ready
+//     (copy from or to its memory, and tell it), a message that has come (unpack), a peer that says it is
+//     done.
+//  3. wait returns when all of that is done: node_channel.hpp says why nothing is then read or written by
+//     others.
 //
-// Where the fields are on a device, its two queues copy, and the host never waits for them: a mark behind copies is asked in
-// each look whether they are done.
-//  1. start: both queues begin after the caller's stream. The out queue gets what is staged, a mark, and for each peer the
-//     packing of its message and a mark; the in queue gets the copies within the rank.
-//  2. Each look, in wait and in every other wait of ours: a message is sent when the mark behind its packing is over; "ready" is
-//     said when the one behind what is staged is over, which is behind the caller's stream too: the peers' devices may
-//     read this rank's fields from then on. From a peer that is ready the in queue copies, and that mark tells it "done". What
-//     a message brought the in queue unpacks.
-//  3. wait(stream) returns when all messages have come and gone, all "done" of others and ours are said, and the in queue has
-//     all copies; the stream is held back until they are over. The host thus waits for the peers' devices as far as it waits
-//     for their data, and until they no longer read this rank's fields, which the stream may then overwrite. A peer
-//     that has returned has said "done" before: nobody waits for a rank that computes or waits for somebody else.
-//  4. Copies to the ghosts may then still read the buffers of messages: the next exchange posts its receives when the in queue's
-//     mark is over. wait() without a stream asks for that mark instead of holding a stream back.
+// Where the fields are on a device, its two queues copy, and the host never waits for them: a mark behind
+// copies is asked in each look whether they are done.
+//  1. start: both queues begin after the caller's stream. The out queue gets what is staged, a mark, and for
+//     each peer the packing of its message and a mark; the in queue gets the copies within the rank.
+//  2. Each look, in wait and in every other wait of ours: a message is sent when the mark behind its packing
+//     is over; "ready" is said when the one behind what is staged is over, which is behind the caller's
+//     stream too: the peers' devices may read this rank's fields from then on. From a peer that is ready the
+//     in queue copies, and that mark tells it "done". What a message brought the in queue unpacks.
+//  3. wait(stream) returns when all messages have come and gone, all "done" of others and ours are said, and
+//     the in queue has all copies; the stream is held back until they are over. The host thus waits for the
+//     peers' devices as far as it waits for their data, and until they no longer read this rank's fields,
+//     which the stream may then overwrite. A peer that has returned has said "done" before: nobody waits for
+//     a rank that computes or waits for somebody else.
+//  4. Copies to the ghosts may then still read the buffers of messages: the next exchange posts its receives
+//     when the in queue's mark is over. wait() without a stream asks for that mark instead of holding a
+//     stream back.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -49,9 +53,10 @@ using exchange::HaloPeer;
 using exchange::HaloPlan;
 using exchange::Work;
 
-/// How long to look before offering the core to others, about as long as a small exchange takes, and how often to offer it
-/// before sleeping: a neighbour is late by microseconds or by a step of somebody else's. Nobody takes an offered core
-/// where each rank has one; on a busy machine, or with more ranks than cores, the one that is waited for may need this one.
+/// How long to look before offering the core to others, about as long as a small exchange takes, and how
+/// often to offer it before sleeping: a neighbour is late by microseconds or by a step of somebody else's.
+/// Nobody takes an offered core where each rank has one; on a busy machine, or with more ranks than cores,
+/// the one that is waited for may need this one.
 constexpr int spins_alone = 100, yields = 2000;
 
 /// The bytes that a rank goes through before each exchange that is measured: twice the largest cache that
@@ -65,7 +70,8 @@ class Waiting {
           wait_(plan.comm,
                 {.spins = plan.comm.node_size() > num_cores() ? 0 : spins_alone, .yields = yields}) {}
 
-    /// After a look that found nothing. `bell` was read before it, and rings for this halo's neighbours alone.
+    /// After a look that found nothing. `bell` was read before it, and rings for this halo's neighbours
+    /// alone.
     void pause(std::uint32_t bell, bool has_messages, bool is_alone) {
         if (has_messages) {
             wait_.yield();  // messages move only while somebody looks
@@ -119,10 +125,11 @@ struct HAKOBI_HIDDEN Halo::Impl final : mpi::UnderWay {
         leave();
     }
 
-    /// Collective: nanoseconds of an exchange on the slowest rank, of `num` of them. Before each one the ranks go through
-    /// `between`, as a program that computes goes through its memory: bytes that the last exchange has left in the caches
-    /// are copied fastest by ways that are slower in a program (decision 67). On one node all begin together; between nodes
-    /// they begin as the exchange before has left them, and messages in both directions may then have to wait for each other.
+    /// Collective: nanoseconds of an exchange on the slowest rank, of `num` of them. Before each one the
+    /// ranks go through `between`, as a program that computes goes through its memory: bytes that the last
+    /// exchange has left in the caches are copied fastest by ways that are slower in a program (decision 67).
+    /// On one node all begin together; between nodes they begin as the exchange before has left them, and
+    /// messages in both directions may then have to wait for each other.
     std::int64_t measure(std::span<std::byte> between, int num) {
         double spent_s = 0;
         for (int i = 0; i < num; ++i) {
@@ -355,8 +362,9 @@ class Halo::Impl::Trials {
         if (std::ranges::count(differs, 0) == 0) candidates_.push_back({std::move(other), choice});
     }
 
-    /// The fastest round of each, in turns: what disturbs the machine for some milliseconds disturbs all alike. The first round
-    /// is short, since buffers are touched in it; where exchanges take long it is the only one.
+    /// The fastest round of each, in turns: what disturbs the machine for some milliseconds disturbs all
+    /// alike. The first round is short, since buffers are touched in it; where exchanges take long it is the
+    /// only one.
     void measure(std::span<std::byte> between) {
         constexpr std::int64_t long_ns = 25'000'000;
         for (const int num : {2, 4, 4, 4, 4, 4}) {

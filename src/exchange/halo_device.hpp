@@ -40,7 +40,8 @@ class HaloDevice {
     [[nodiscard]] bool sees(const std::array<std::byte, 16>& uuid) const;
     [[nodiscard]] device::Device& device() const { return device_; }
 
-    // The rest ends the program where the device fails; begin_after and hold_back return what is wrong with a stream.
+    // The rest ends the program where the device fails; begin_after and hold_back return what is wrong with a
+    // stream.
 
     /// From the fields, and to them.
     enum class Way { out, in };
@@ -59,7 +60,8 @@ class HaloDevice {
     mpi::DeviceQueue out_, in_;  // waits before the rest goes
 };
 
-/// The device of a rank's fields, null: they are on the host. unsupported where they are at several places. Local.
+/// The device of a rank's fields, null: they are on the host. unsupported where they are at several places.
+/// Local.
 [[nodiscard]] Result<device::Device*> device_of_fields(const HaloGrid& grid,
                                                        std::span<const HaloField> fields);
 

@@ -1,4 +1,5 @@
-// Halos of fields on a device, which is the one of tests/device: what reads or writes its memory on the host is a fault.
+// Halos of fields on a device, which is the one of tests/device: what reads or writes its memory on the host
+// is a fault.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -119,8 +120,8 @@ TEST_P(HaloOnDevice, FillsAllGhostsOfRandomGrids) {
     program_.destroy(stream);
 }
 
-/// A field that a stream of the program's fills and reads in each round, without ever waiting for it: the device alone keeps
-/// the order.
+/// A field that a stream of the program's fills and reads in each round, without ever waiting for it: the
+/// device alone keeps the order.
 class OnStream {
   public:
     OnStream(const Comm& comm, const HaloCase& made, const Program& program, device::Device& device,

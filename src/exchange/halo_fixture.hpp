@@ -13,7 +13,8 @@
 
 namespace hakobi::exchange {
 
-/// A grid over all ranks with values that say where they belong: what tests of Halo put in, and what they expect.
+/// A grid over all ranks with values that say where they belong: what tests of Halo put in, and what they
+/// expect.
 struct HaloCase {
     enum class Order { components_last, components_first, fortran, gaps };
     HaloGrid grid;
@@ -168,8 +169,8 @@ class HaloValues {
         for (const std::int64_t a : at) value = value * 61 + static_cast<double>(a);
         return value * 5 + round;
     }
-    /// Visits every value that the field has, with its place in the global grid (beyond it in ghosts) and in how many
-    /// dimensions that is a ghost.
+    /// Visits every value that the field has, with its place in the global grid (beyond it in ghosts) and in
+    /// how many dimensions that is a ghost.
     template <class Visit>
     void each(Visit visit) {
         const HaloGrid& grid = case_.grid;

@@ -21,8 +21,8 @@ std::string list_of(std::span<const int> values) {
     return text;
 }
 
-/// Whether the field's size and reach are less than 2^48 bytes, more than systems give a process: what passed here may be
-/// multiplied and added up without a check.
+/// Whether the field's size and reach are less than 2^48 bytes, more than systems give a process: what passed
+/// here may be multiplied and added up without a check.
 bool fits_memory(const HaloGrid& grid, const HaloField& field) {
     constexpr std::int64_t most = std::int64_t{1} << 48;
     std::optional<std::int64_t> size = checked_multiply(field.element_bytes, field.num_components);

@@ -13,8 +13,8 @@ namespace hakobi::exchange {
 
 constexpr std::size_t most_halo_dims = 5;
 
-/// Elements of one rank's block, counted from its first own element; ghosts have negative starts, or lie at the
-/// extents and beyond.
+/// Elements of one rank's block, counted from its first own element; ghosts have negative starts, or lie at
+/// the extents and beyond.
 struct Box {
     std::array<std::int64_t, most_halo_dims> start{}, count{};
     [[nodiscard]] std::int64_t num_elements(std::size_t num_dims) const;
@@ -41,7 +41,8 @@ struct HaloGeometry {
     /// Between two ranks both lists have the same transfers in the same order.
     [[nodiscard]] std::vector<Transfer> received_by(int rank) const;
     [[nodiscard]] std::vector<Transfer> sent_by(int rank) const;
-    /// invalid_argument, naming the rank: extents that differ in a line of ranks, or are fewer than the ghosts.
+    /// invalid_argument, naming the rank: extents that differ in a line of ranks, or are fewer than the
+    /// ghosts.
     [[nodiscard]] Status check() const;
 
   private:

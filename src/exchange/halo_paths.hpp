@@ -11,8 +11,8 @@
 
 namespace hakobi::exchange {
 
-/// How bytes go from one rank to another. The first five need a common node. Where a rank's fields are on a device it goes
-/// `ipc`, `staged`, `aware`, `packed` or `parts`.
+/// How bytes go from one rank to another. The first five need a common node. Where a rank's fields are on a
+/// device it goes `ipc`, `staged`, `aware`, `packed` or `parts`.
 enum class Path {
     direct,   ///< the receiver copies from the sender's memory, which both have mapped
     deposit,  ///< the sender copies into the receiver's memory

@@ -1,7 +1,9 @@
 // A plan is made in these steps, each collective one marked:
 //  1. (*) Arguments are checked by themselves, and the ranks agree.
-//  2. (*) Every rank's grid is gathered and compared with rank 0's; all ranks come to the same verdict by themselves.
-//  3. (*) Ranks of a node leave each other notes: where their fields lie, and, in a second round, whose memory they reach.
+//  2. (*) Every rank's grid is gathered and compared with rank 0's; all ranks come to the same verdict by
+//     themselves.
+//  3. (*) Ranks of a node leave each other notes: where their fields lie, and, in a second round, whose
+//     memory they reach.
 //  4. From the notes every rank of the node knows the path of every pair of its ranks.
 //  5. (*) Memory for what is staged; messages.
 #include "exchange/halo_plan.hpp"
@@ -262,8 +264,8 @@ class Planner {
         return {};
     }
 
-    /// Where in the node's staging memory the bytes from one of its ranks to another begin, for all pairs before this one;
-    /// asked for {-1, -1}: how many there are.
+    /// Where in the node's staging memory the bytes from one of its ranks to another begin, for all pairs
+    /// before this one; asked for {-1, -1}: how many there are.
     [[nodiscard]] std::int64_t staged_before(int sender, int receiver) const {
         constexpr std::int64_t align = 256;
         std::int64_t at = 0;

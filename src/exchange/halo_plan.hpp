@@ -65,7 +65,8 @@ struct HaloPlan {
                                           const HaloChoice& choice = {});
     /// Whether this rank has a neighbour for whom another choice would be another path. Local.
     [[nodiscard]] bool has_choice() const;
-    /// How this rank reaches its neighbours, in and out: plans of one grid with equal paths on all ranks do the same. Local.
+    /// How this rank reaches its neighbours, in and out: plans of one grid with equal paths on all ranks do
+    /// the same. Local.
     [[nodiscard]] std::vector<Path> paths() const;
     bool is_auto = false;
 };

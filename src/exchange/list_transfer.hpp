@@ -14,14 +14,16 @@
 #include "mpi/probed.hpp"
 
 // How a list goes from one rank to another; each list tag has three message tags.
-//  1. The sender says how many bytes it has and, on a common node, where its pieces are (tag + 0). Few bytes come along.
+//  1. The sender says how many bytes it has and, on a common node, where its pieces are (tag + 0). Few bytes
+//     come along.
 //  2. The receiver of the list that is next in turn gives its word (tag + 1).
-//     On a common node it first compares the numbers. It takes what came along, or has the kernel copy from the sender's
-//     pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack`.
-//     Between nodes it says at once how many bytes it takes, and both compare: between two ranks that send to each other a
-//     word would otherwise wait behind the bytes that go the same way, and these for nothing.
-//  3. Asked to pack, the sender sends parts (tag + 2), some under way at a time; the receiver unpacks each. On a common node
-//     a part is of pack_bytes, between nodes it is so short that the MPI library sends it without asking the receiver.
+//     On a common node it first compares the numbers. It takes what came along, or has the kernel copy from
+//     the sender's pieces to its own, and answers `taken`; it answers `differs`, which ends both; or `pack`.
+//     Between nodes it says at once how many bytes it takes, and both compare: between two ranks that send to
+//     each other a word would otherwise wait behind the bytes that go the same way, and these for nothing.
+//  3. Asked to pack, the sender sends parts (tag + 2), some under way at a time; the receiver unpacks each.
+//     On a common node a part is of pack_bytes, between nodes it is so short that the MPI library sends it
+//     without asking the receiver.
 // With a list on a device nothing comes along and the kernel copies nothing. Parts are then page-locked: a
 // queue of the device fills and empties them, and a part goes on its way, or is used again, when the mark
 // behind its copies is over. A list's turn is over before the next of its pair and tag begins: parts of two
@@ -111,8 +113,9 @@ struct Handshake {
 /// Step 3: a list's bytes in parts, in order, in buffers that are used in turn.
 class Parts {
   public:
-    /// At the first byte of `pieces`, which stay as they are; `part_bytes` a part, `most_bytes` under way at a time. With `queue`,
-    /// which stays, pieces are on `device`; out_of_memory where its driver locks no pages.
+    /// At the first byte of `pieces`, which stay as they are; `part_bytes` a part, `most_bytes` under way at
+    /// a time. With `queue`, which stays, pieces are on `device`; out_of_memory where its driver locks no
+    /// pages.
     Status begin(const std::vector<::iovec>& pieces, std::int64_t num_bytes, std::int64_t part_bytes,
                  std::int64_t most_bytes, device::Device* device, mpi::DeviceQueue* queue);
 
@@ -133,7 +136,8 @@ class Parts {
         device::Buffer locked;
         std::span<std::byte> bytes;
         mpi::ProbedMessage message;
-        /// Sending: packed, or being packed, and not yet sent. Receiving: being received, or not yet unpacked.
+        /// Sending: packed, or being packed, and not yet sent. Receiving: being received, or not yet
+        /// unpacked.
         bool is_full = false;
         mpi::DeviceMark copied;
     };

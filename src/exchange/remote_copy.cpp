@@ -55,7 +55,8 @@ HaloPeer::Remote::Remote(std::int64_t other, std::int64_t first, std::byte* targ
     }
 }
 
-// Each call takes as many bytes from both lists as the first `most_pieces` of either hold; a call may also move less.
+// Each call takes as many bytes from both lists as the first `most_pieces` of either hold; a call may also
+// move less.
 bool read_remote(std::int64_t process, std::span<const ::iovec> from, std::span<const ::iovec> to) {
     std::vector<::iovec> remote(from.begin(), from.end()), local(to.begin(), to.end());
     std::size_t first_remote = 0, first_local = 0;

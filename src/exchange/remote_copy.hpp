@@ -34,7 +34,8 @@ struct HaloPeer::Remote {
     std::vector<::iovec> from, to;
 };
 
-/// Reads all of `from`, pieces cut as they come, into `to`; false when the kernel refuses. As many bytes on both sides.
+/// Reads all of `from`, pieces cut as they come, into `to`; false when the kernel refuses. As many bytes on
+/// both sides.
 [[nodiscard]] bool read_remote(std::int64_t process, std::span<const ::iovec> from,
                                std::span<const ::iovec> to);
 

@@ -7,7 +7,8 @@
 
 namespace hakobi::exchange {
 
-/// A rank's ghosts, put aside for as long as trial exchanges fill them. Throws Error where there is no memory.
+/// A rank's ghosts, put aside for as long as trial exchanges fill them. Throws Error where there is no
+/// memory.
 class SavedGhosts {
   public:
     explicit SavedGhosts(const HaloPlan& plan);

@@ -6,8 +6,8 @@
 
 namespace hakobi::exchange {
 
-/// A place in memory that `allocate_shared` made, by what every rank of its node can find it: `id` names the allocation
-/// on that node, 0 none.
+/// A place in memory that `allocate_shared` made, by what every rank of its node can find it: `id` names the
+/// allocation on that node, 0 none.
 struct SharedPlace {
     std::int64_t id = 0, offset = 0;
 };

@@ -20,13 +20,13 @@ struct StridedCopy {
     [[nodiscard]] std::int64_t bytes() const noexcept { return num_pieces() * piece_bytes; }
 };
 
-/// The same copy with as few and as large pieces as can be, in the order in which memory is gone through best: short
-/// distances innermost.
+/// The same copy with as few and as large pieces as can be, in the order in which memory is gone through
+/// best: short distances innermost.
 [[nodiscard]] StridedCopy simplified(StridedCopy copy);
 
-/// Copies of equal shape made one: the low and the high face of a dimension lie side by side in memory where that
-/// dimension is the fastest, and a pass for each would fetch the same cache lines twice. All of `copies` are simplified,
-/// and relative to the same addresses; the order is kept otherwise.
+/// Copies of equal shape made one: the low and the high face of a dimension lie side by side in memory where
+/// that dimension is the fastest, and a pass for each would fetch the same cache lines twice. All of `copies`
+/// are simplified, and relative to the same addresses; the order is kept otherwise.
 [[nodiscard]] std::vector<StridedCopy> fused(const std::vector<StridedCopy>& copies);
 
 /// Calls `visit(from_offset, to_offset)` for each piece, in order.

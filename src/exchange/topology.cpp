@@ -52,7 +52,8 @@ class Grid {
             }
         }
     }
-    /// Places in an order of which every stretch is compact: halved again and again across what is cheapest to cut.
+    /// Places in an order of which every stretch is compact: halved again and again across what is cheapest
+    /// to cut.
     [[nodiscard]] std::vector<std::size_t> compact_order() const {
         std::vector<std::size_t> order;
         halve(std::vector<int>(ranks_.size(), 0), ranks_, order);

@@ -10,8 +10,8 @@
 
 namespace hakobi::filter {
 
-// Chunks of c-blosc 1 (README_CHUNK_FORMAT of its sources), with one block that is not split, so that a chunk is its header
-// and what the codec made of the shuffled values:
+// Chunks of c-blosc 1 (README_CHUNK_FORMAT of its sources), with one block that is not split, so that a chunk
+// is its header and what the codec made of the shuffled values:
 //
 //   0  version of the format, of the codec; flags; bytes of an element
 //   4  bytes of the values; of a block, here all; of the chunk with this header
@@ -25,8 +25,8 @@ using BloscHeader = std::array<std::byte, blosc_header_bytes>;
 [[nodiscard]] BloscHeader blosc_header(Codec codec, std::int64_t element_bytes, std::int64_t values_bytes,
                                        std::int64_t packed_bytes);
 
-/// Unpacks such a chunk: `values` becomes all of what it holds. format where it is damaged, or of another size or other elements,
-/// unsupported where it is of several blocks or another codec.
+/// Unpacks such a chunk: `values` becomes all of what it holds. format where it is damaged, or of another
+/// size or other elements, unsupported where it is of several blocks or another codec.
 Status unpack_blosc(Coder& coder, std::int64_t element_bytes, std::span<const std::byte> chunk,
                     std::span<std::byte> values);
 

@@ -30,13 +30,13 @@ struct Deleter {
     }
 };
 
-/// Chunks of floating-point values at zstd's default level: tables that stay in a core's second-level cache, where the
-/// level's own, made for text, do not. 1.3 times as fast, 0.1 to 0.5 % larger (decision 69).
+/// Chunks of floating-point values at zstd's default level: tables that stay in a core's second-level cache,
+/// where the level's own, made for text, do not. 1.3 times as fast, 0.1 to 0.5 % larger (decision 69).
 constexpr int zstd_default_level = 3, zstd_hash_log = 15, zstd_chain_log = 14;
 
 #ifdef HAKOBI_HAVE_ISAL
-/// ISA-L packs what is hard to pack three times as fast as libdeflate at its first level, and 1 % larger; what packs to less
-/// than this it leaves 3 to 15 % larger, and libdeflate packs that (decision 69).
+/// ISA-L packs what is hard to pack three times as fast as libdeflate at its first level, and 1 % larger;
+/// what packs to less than this it leaves 3 to 15 % larger, and libdeflate packs that (decision 69).
 constexpr double least_isal_ratio = 0.3;
 constexpr int isal_level = 2;
 

@@ -17,12 +17,13 @@ enum class Element : std::uint8_t { other, float32, float64 };
 /// A chunk as it is stored.
 struct Encoded {
     std::vector<std::byte> bytes;
-    /// One bit a filter of the chunk's, the first lowest, that was left out; 0: none. A codec is, where it saves nothing.
+    /// One bit a filter of the chunk's, the first lowest, that was left out; 0: none. A codec is, where it
+    /// saves nothing.
     std::uint32_t skipped = 0;
 };
 
-/// Turns chunks into what is stored, and back; keeps the codecs' memory from chunk to chunk. Equal values give equal bytes.
-/// One thread at a time.
+/// Turns chunks into what is stored, and back; keeps the codecs' memory from chunk to chunk. Equal values
+/// give equal bytes. One thread at a time.
 class Coder {
   public:
     Coder();

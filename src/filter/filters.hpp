@@ -19,7 +19,8 @@ enum class Frame : std::uint8_t { none = 0, blosc = 1 };
 struct Filters {
     Codec codec = Codec::none;
     std::int8_t level = 0;
-    /// Explicit bits of a floating-point value's mantissa that are kept; 0: all. Values of other types are never rounded.
+    /// Explicit bits of a floating-point value's mantissa that are kept; 0: all. Values of other types are
+    /// never rounded.
     std::int8_t significant_bits = 0;
     Frame frame = Frame::none;
 
@@ -33,7 +34,8 @@ Result<Filters> parse_filters(std::string_view compression, int significant_bits
 /// The same of one field, where "" and 0 are what `others` says.
 Result<Filters> parse_filters(std::string_view compression, int significant_bits, const Filters& others);
 
-/// Whether a codec that there is has a level that it has, and the bits are some of a mantissa's: for what came from elsewhere.
+/// Whether a codec that there is has a level that it has, and the bits are some of a mantissa's: for what
+/// came from elsewhere.
 [[nodiscard]] bool is_valid(const Filters& filters);
 
 /// HDF5's number of the codec's filter: 1 for deflate, 32015 for zstd.

@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t lane = 16;  // bytes of a vector, elements at one time
 using Vector = std::uint8_t __attribute__((vector_size(lane)));
 
-/// Interleaves the first half of 16 x N bytes with their second half, `passes` times. Each pass rotates the bits of a byte's
-/// index left by one. Elements in order have the index [element, 4 bits][byte of it, log2 N bits]: after 4 passes it is
-/// [byte][element], and after log2 N more what it was.
+/// Interleaves the first half of 16 x N bytes with their second half, `passes` times. Each pass rotates the
+/// bits of a byte's index left by one. Elements in order have the index [element, 4 bits][byte of it, log2 N
+/// bits]: after 4 passes it is [byte][element], and after log2 N more what it was.
 template <std::size_t N>
 void interleave(std::array<Vector, N>& v, int passes) {
     for (int pass = 0; pass < passes; ++pass) {

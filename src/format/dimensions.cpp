@@ -90,7 +90,8 @@ class Finder {
         return {};
     }
 
-    /// Without axes: the n-th dimension of equal length within a field is the n-th such dimension of the file.
+    /// Without axes: the n-th dimension of equal length within a field is the n-th such dimension of the
+    /// file.
     Status share_equal(const FieldDescription& field) {
         for (std::size_t d = 0; d < field.global.size(); ++d) {
             std::size_t i = 0;
@@ -112,7 +113,8 @@ class Finder {
         return {};
     }
 
-    /// All ways to give the field axes in their order, counted up to two: those whose lengths are known, or all.
+    /// All ways to give the field axes in their order, counted up to two: those whose lengths are known, or
+    /// all.
     class Ways {
       public:
         Ways(const FieldDescription& field, const std::vector<Dimension>& all, std::size_t num_axes,

@@ -19,7 +19,8 @@ struct FoundField {
     std::optional<ValueType> type;  ///< nothing: a type that no field of ours has
     std::string link;               ///< its name in the file where that is not shown.name
     bool has_record = false;        ///< the file's array has one record of time before shown.shape
-    /// Where the values begin in native byte order and C order; -1: only the HDF5 library finds them, for this reason.
+    /// Where the values begin in native byte order and C order; -1: only the HDF5 library finds them, for
+    /// this reason.
     std::int64_t offset_bytes = -1;
     std::string why_library = {};
     bool is_of_mesh = false;  ///< a part of the mesh itself (mesh_arrays.hpp), by VTKHDF's name
@@ -29,7 +30,8 @@ struct FoundField {
     std::vector<std::int64_t> offsets_of_steps = {};
 };
 
-/// A step's file without its fields' values; or one of several steps, whose numbers follow that in the file's name.
+/// A step's file without its fields' values; or one of several steps, whose numbers follow that in the file's
+/// name.
 struct FoundStep {
     double time = 0;  ///< NaN where the file has none; of several steps the first one's
     std::vector<double> times =
@@ -51,7 +53,8 @@ struct FoundStep {
     return found.times.empty() ? found.time : found.times[static_cast<std::size_t>(step_in_file)];
 }
 
-/// A step as bytes for messages, without its time or times, and back. decode_found returns internal for bytes that are no encoding. Pure.
+/// A step as bytes for messages, without its time or times, and back. decode_found returns internal for bytes
+/// that are no encoding. Pure.
 [[nodiscard]] std::vector<std::byte> encode_found(const FoundStep& step);
 Result<FoundStep> decode_found(std::span<const std::byte> bytes);
 

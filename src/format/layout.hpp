@@ -24,8 +24,8 @@ struct StoredChunk {
 
 /// A file without its fields' values: what to write where, and where the values go.
 ///
-/// The file holds `metadata`, and beside it the values of field i (native byte order, C order) from `offsets_bytes[i]`, zeros
-/// elsewhere, and is `file_bytes` long. No byte is both.
+/// The file holds `metadata`, and beside it the values of field i (native byte order, C order) from
+/// `offsets_bytes[i]`, zeros elsewhere, and is `file_bytes` long. No byte is both.
 struct Layout {
     std::vector<Extent> metadata;
     std::vector<std::int64_t> offsets_bytes;
@@ -41,12 +41,13 @@ struct Layout {
     std::vector<Extent> commit;
 };
 
-/// Takes the bytes that are values out of `layout.metadata`: a format's pages may hold both. `chunks` as in Format::lay_out.
-/// Pure.
+/// Takes the bytes that are values out of `layout.metadata`: a format's pages may hold both. `chunks` as in
+/// Format::lay_out. Pure.
 void leave_values_out(Layout& layout, std::span<const FieldDescription> fields,
                       std::span<const std::vector<StoredChunk>> chunks);
 
-/// Changes the time in a layout's metadata, so that steps that are alike are laid out once. Local; the layout is rank 0's.
+/// Changes the time in a layout's metadata, so that steps that are alike are laid out once. Local; the layout
+/// is rank 0's.
 void set_time(Layout& layout, double time);
 
 }  // namespace hakobi::format

@@ -23,9 +23,11 @@ struct SeriesDescription {
     std::vector<std::vector<bool>> has;  ///< [field][source]: whether the source has the field
     std::vector<std::int64_t> numbers;   ///< of each record's step
     std::vector<double> times;           ///< of each record
-    /// [field]: a copy of all its records, for the file itself; empty: the values stay in the sources. None: of no field.
+    /// [field]: a copy of all its records, for the file itself; empty: the values stay in the sources. None:
+    /// of no field.
     std::vector<std::vector<std::byte>> copies = {};
-    /// Names of fields that are not shown, since more files would have their values than a program may have open. The file says so.
+    /// Names of fields that are not shown, since more files would have their values than a program may have
+    /// open. The file says so.
     std::vector<std::string> left_out = {};
 };
 

@@ -36,7 +36,8 @@ inline constexpr ValueType last_value_type = ValueType::uint64;
 
 /// The type's 0; nothing for a number that is no type.
 [[nodiscard]] std::optional<FillValue> zero_of(ValueType type);
-/// The value of elements that nobody puts, where the caller names none: NaN for real types, nothing for integers.
+/// The value of elements that nobody puts, where the caller names none: NaN for real types, nothing for
+/// integers.
 [[nodiscard]] std::optional<FillValue> default_fill(ValueType type);
 
 /// Where a file has an array: on axes, on the points or cells of a mesh, or as part of the mesh itself.
@@ -90,17 +91,18 @@ struct Rules {
     bool is_of_series = false;
     std::size_t most_attribute_bytes = 32 << 10;  ///< of one; an HDF5 object's header holds 64 KiB
 };
-/// Returns invalid_argument, naming the field, when a name, extent or text of the description cannot stand in a file, or all
-/// fields together are larger than a file can be. Every other function that takes a description relies on it, whoever made the
-/// description. Pure.
+/// Returns invalid_argument, naming the field, when a name, extent or text of the description cannot stand in
+/// a file, or all fields together are larger than a file can be. Every other function that takes a
+/// description relies on it, whoever made the description. Pure.
 Status check_description(const StepDescription& step, const Rules& rules = {});
 
-/// A description as bytes, which are equal for equal descriptions, and back. decode_step returns format for bytes that are no
-/// encoding. Pure.
+/// A description as bytes, which are equal for equal descriptions, and back. decode_step returns format for
+/// bytes that are no encoding. Pure.
 [[nodiscard]] std::vector<std::byte> encode_step(const StepDescription& step);
 Result<StepDescription> decode_step(std::span<const std::byte> bytes);
 
-/// Says in words how two descriptions of the same step differ ("field 2 is called u, not v"); "" when they are equal. Pure.
+/// Says in words how two descriptions of the same step differ ("field 2 is called u, not v"); "" when they
+/// are equal. Pure.
 [[nodiscard]] std::string difference(const StepDescription& mine, const StepDescription& other);
 
 }  // namespace hakobi::format

@@ -47,7 +47,8 @@ constexpr std::array time_units_of_cf{
     TimeUnit{"microsecs"},
     TimeUnit{"microsecond"},
     TimeUnit{"microseconds"},
-    // UDUNITS' month is a twelfth of its year, 30.436875 days, and others' is the calendar's: one length in this calendar alone.
+    // UDUNITS' month is a twelfth of its year, 30.436875 days, and others' is the calendar's: one length in
+    // this calendar alone.
     TimeUnit{"month", of_360_day},
     TimeUnit{"months", of_360_day},
     TimeUnit{"common_year", of_365_day},

@@ -19,8 +19,8 @@ struct Destination {
     [[nodiscard]] bool is_dense() const noexcept { return memory.is_contiguous(); }
 };
 
-/// invalid_argument, naming the field: a block that is not inside it, memory of another type or too small, or strides by
-/// which elements meet; unsupported for a field of a type that cannot be read. Pure.
+/// invalid_argument, naming the field: a block that is not inside it, memory of another type or too small, or
+/// strides by which elements meet; unsupported for a field of a type that cannot be read. Pure.
 Result<Destination> destination_of(const FieldRead& read, const format::FoundField& field);
 
 }  // namespace hakobi::input

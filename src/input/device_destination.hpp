@@ -9,7 +9,8 @@
 
 namespace hakobi::input {
 
-/// Whether the destination is memory of a device: then `device` has it, and copies after what the read's stream holds now. Local.
+/// Whether the destination is memory of a device: then `device` has it, and copies after what the read's
+/// stream holds now. Local.
 inline Status locate(const FieldRead& read, const Destination& to, io::DeviceMemory& device) {
     device.forget();
     const Region& memory = to.memory;
@@ -21,8 +22,9 @@ inline Status locate(const FieldRead& read, const Destination& to, io::DeviceMem
     return {added.status().code(), "field " + read.name + ": " + added.status().text()};
 }
 
-/// Has `read` read to where it is told, for values that the processor puts into their places: to the destination, or, if that is
-/// memory of `device`, to the host, from where the device copies. Local; its waits are mpi::Wait's, with `comm`.
+/// Has `read` read to where it is told, for values that the processor puts into their places: to the
+/// destination, or, if that is memory of `device`, to the host, from where the device copies. Local; its
+/// waits are mpi::Wait's, with `comm`.
 template <class Read>
 Status read_by_host(const Comm& comm, const Destination& to, io::DeviceMemory& device, Read read) {
     if (device.empty()) return read(to);

@@ -1,8 +1,9 @@
 // A read, which every rank goes through to its end:
 //
 //  1. Asked for: all ranks want the same field of the same step, and each one's block and memory fit it.
-//  2. Contiguous values come by the engine, which stays open for the step's next field. Others this rank reads by itself:
-//     as the format does (NetCDF-4: through the HDF5 library), or from pieces (whose places rank 0 has told).
+//  2. Contiguous values come by the engine, which stays open for the step's next field. Others this rank
+//     reads by itself: as the format does (NetCDF-4: through the HDF5 library), or from pieces (whose places
+//     rank 0 has told).
 //  3. All ranks agree on how it went.
 //
 // One process alone goes the same way, without the engine and without agreements.

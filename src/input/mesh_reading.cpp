@@ -99,7 +99,8 @@ Status MeshReading::share() {
     if (sum_of(pieces_.points) != mesh_.num_points || sum_of(pieces_.cells) != mesh_.num_cells ||
         sum_of(pieces_.ids) != num_ids_)
         return bad("the sizes of its pieces do not add up to those of its arrays");
-    // A piece goes to the rank whose even share of the cells its middle lies in; so many have none that pieces count as well.
+    // A piece goes to the rank whose even share of the cells its middle lies in; so many have none that
+    // pieces count as well.
     const double weight = static_cast<double>(mesh_.num_cells + mesh_.num_pieces);
     double before = 0;
     part_.first_piece = -1;

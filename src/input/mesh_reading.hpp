@@ -13,8 +13,9 @@ namespace hakobi::input {
 /// Returns a step's mesh; not_found where it has none, format where its arrays do not fit each other.
 Result<InputMesh> mesh_of(const format::FoundStep& step, const std::string& path);
 
-/// A rank's way through a mesh: who reads which pieces is decided by the pieces' sizes alone, which every rank reads (three
-/// numbers a piece), and the pieces' own numbering becomes one. The caller reads, and may throw.
+/// A rank's way through a mesh: who reads which pieces is decided by the pieces' sizes alone, which every
+/// rank reads (three numbers a piece), and the pieces' own numbering becomes one. The caller reads, and may
+/// throw.
 class MeshReading {
   public:
     using Read = std::function<void(std::string_view name, FieldRead::Data data, Block block)>;

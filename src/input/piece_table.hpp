@@ -22,10 +22,12 @@ struct PieceTable {
     std::vector<Entry> pieces;
 };
 
-/// Rank 0 reads the pieces' headers and tells all ranks. Collective over `comm`; with an empty one this process does it.
+/// Rank 0 reads the pieces' headers and tells all ranks. Collective over `comm`; with an empty one this
+/// process does it.
 mpi::Agreed read_piece_table(const Comm& comm, const std::string& folder, PieceTable& table) noexcept;
 
-/// Reads what this rank wants from the pieces that have it, through what `backend` names before a path ("", "posix:", …); elements in none of them become zero. Local.
+/// Reads what this rank wants from the pieces that have it, through what `backend` names before a path ("",
+/// "posix:", …); elements in none of them become zero. Local.
 Status read_from_pieces(const PieceTable& table, std::size_t field, const std::string& backend,
                         const Destination& to);
 

@@ -10,8 +10,8 @@
 
 namespace hakobi::input {
 
-/// The whole steps of a prefix, in order, as every rank knows them. Steps that say the same of themselves, but for their
-/// time, share one description.
+/// The whole steps of a prefix, in order, as every rank knows them. Steps that say the same of themselves,
+/// but for their time, share one description.
 struct Steps {
     std::vector<std::int64_t> numbers;
     std::vector<double> times;
@@ -22,8 +22,8 @@ struct Steps {
     std::vector<format::FoundStep> found;
 };
 
-/// Finds the steps of `prefix`, each read by one rank. Collective over `comm`; with an empty one this process does it all.
-/// not_found, naming the nearest prefix of the folder, where there is none.
+/// Finds the steps of `prefix`, each read by one rank. Collective over `comm`; with an empty one this process
+/// does it all. not_found, naming the nearest prefix of the folder, where there is none.
 mpi::Agreed find_steps(const Comm& comm, const std::string& prefix, Steps& steps) noexcept;
 
 /// mpi::agree, or with an empty `comm` what `local` is.

@@ -9,33 +9,36 @@
 
 namespace hakobi::io {
 
-/// Calls without a meeting. MPI asks no collective access to wait for another rank's, and a call of one contiguous piece a
-/// rank has nothing to gather: its meeting would be its main cost.
+/// Calls without a meeting. MPI asks no collective access to wait for another rank's, and a call of one
+/// contiguous piece a rank has nothing to gather: its meeting would be its main cost.
 ///
-///  1. Ranks that have met, each with one piece or nothing, *run ahead* from the next call on (`grant`, `met`): a rank moves
-///     its piece and returns.
-///  2. A call in the other direction ends it, and what `stop` is called for. All ranks know that alike, by the order of their
-///     calls, and meet. So a read finds what was written before it, as ever.
-///  3. A rank with any other request ends it alone. It closes the gate, looks which call the foremost of the others has
-///     begun, and all meet from the call after that one: from its own if nobody has begun that yet. A rank says which call it
-///     begins before it looks at the gate, so that the closing rank sees it or it sees the gate; then it waits for the
-///     number. A rank whose call lies before it carries out its request alone, without the shuffle.
-///  4. Each time a rank had to, the ranks run ahead only after twice as many calls that they might have, and on storage that
-///     makes each piece wait not again: what this costs a program of mixed calls is bounded.
+///  1. Ranks that have met, each with one piece or nothing, *run ahead* from the next call on (`grant`,
+///     `met`): a rank moves its piece and returns.
+///  2. A call in the other direction ends it, and what `stop` is called for. All ranks know that alike, by
+///     the order of their calls, and meet. So a read finds what was written before it, as ever.
+///  3. A rank with any other request ends it alone. It closes the gate, looks which call the foremost of the
+///     others has begun, and all meet from the call after that one: from its own if nobody has begun that
+///     yet. A rank says which call it begins before it looks at the gate, so that the closing rank sees it or
+///     it sees the gate; then it waits for the number. A rank whose call lies before it carries out its
+///     request alone, without the shuffle.
+///  4. Each time a rank had to, the ranks run ahead only after twice as many calls that they might have, and
+///     on storage that makes each piece wait not again: what this costs a program of mixed calls is bounded.
 ///
-/// Ranks of one node. Local view of the shared memory; a rank's calls come from one thread, `close_gate` from any.
+/// Ranks of one node. Local view of the shared memory; a rank's calls come from one thread, `close_gate` from
+/// any.
 class Ahead {
   public:
     /// Where the node's memory is there; until then nothing may run ahead.
     void attach(const Comm& comm, const SharedControl& control);
 
-    /// The leader's, in a meeting of all: whether, and on which terms, the ranks run ahead from the next call on. `terms` are
-    /// what this call would allow. Opens the gate.
+    /// The leader's, in a meeting of all: whether, and on which terms, the ranks run ahead from the next call
+    /// on. `terms` are what this call would allow. Opens the gate.
     [[nodiscard]] AheadTerms grant(AheadTerms terms);
     /// Every rank's, after each meeting.
     void met(const AheadTerms& terms, bool is_write);
 
-    /// Whether this rank carries out its next call without a meeting. Each call but `stop`'s is asked for, once.
+    /// Whether this rank carries out its next call without a meeting. Each call but `stop`'s is asked for,
+    /// once.
     [[nodiscard]] bool passes(bool is_write, const Region& file, bool is_error);
     /// The same of one piece that fits the terms; false, and not asked, where it does not.
     [[nodiscard]] bool passes_piece(bool is_write, std::int64_t length_bytes);
@@ -45,8 +48,8 @@ class Ahead {
     void end_call() { own_place().num_ended.store(++num_calls_, std::memory_order_release); }
     /// From some call on, the next if nobody is further, the ranks meet again. Any thread.
     void close_gate();
-    /// Waits until the node's other ranks are through with the calls that this one is through with; the ranks meet again. Any
-    /// thread.
+    /// Waits until the node's other ranks are through with the calls that this one is through with; the ranks
+    /// meet again. Any thread.
     void wait_for_left_calls();
 
   private:
@@ -59,7 +62,8 @@ class Ahead {
     Comm comm_;
     ControlBlock* control_ = nullptr;
     std::span<RankPlace> places_;
-    // Held while the gate is closed: not granted here, the ranks may be in a meeting, whose leader opens the gate anew.
+    // Held while the gate is closed: not granted here, the ranks may be in a meeting, whose leader opens the
+    // gate anew.
     std::mutex mutex_;
     AheadTerms terms_;
     bool is_write_ = false;

@@ -1,5 +1,5 @@
-// Ranks that run ahead of each other, on files whose errors are the ranks' own, and on storage that is known to serve from
-// memory or to make requests wait.
+// Ranks that run ahead of each other, on files whose errors are the ranks' own, and on storage that is known
+// to serve from memory or to make requests wait.
 #include <sys/stat.h>
 
 #include <algorithm>

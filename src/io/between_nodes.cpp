@@ -7,11 +7,13 @@
 //              node, with the end of the file as it knows it behind the data;
 //           2. one rank of the node, its courier for that staging turn, receives it into the staging buffer;
 //           3. the ranks copy their bytes out.
-// Where a node's ranks overlap so much that packed bytes would not fit a buffer (all ranks read the same, say), the
-// message is the cycle's whole window instead, writing with marks that say which of its bytes count.
-// Only threads that called Hakobi make these calls; a rank that waits for a buffer polls meanwhile. Turns of a lane, and of a
-// staging ring, are taken in one order everywhere (PhasePlan::number_turns), and no rank waits for one lane while another has a
-// buffer for it, so that the earliest unfinished cycle always has its buffers: no circle of waiting can close.
+// Where a node's ranks overlap so much that packed bytes would not fit a buffer (all ranks read the same,
+// say), the message is the cycle's whole window instead, writing with marks that say which of its bytes
+// count.
+// Only threads that called Hakobi make these calls; a rank that waits for a buffer polls meanwhile. Turns of
+// a lane, and of a staging ring, are taken in one order everywhere (PhasePlan::number_turns), and no rank
+// waits for one lane while another has a buffer for it, so that the earliest unfinished cycle always has its
+// buffers: no circle of waiting can close.
 #include "io/between_nodes.hpp"
 
 #include <algorithm>
@@ -120,8 +122,8 @@ void BetweenNodes::wait_for(FutexWord& word, std::uint32_t value) {
     }
 }
 
-// A message that leaves moves only while somebody asks. Those that come wait in all lanes at once: to look for them less often
-// leaves the core to others, and holds up none while buffers of other lanes are full.
+// A message that leaves moves only while somebody asks. Those that come wait in all lanes at once: to look
+// for them less often leaves the core to others, and holds up none while buffers of other lanes are full.
 void BetweenNodes::wait_for_change(FutexWord& changed, std::uint32_t seen) {
     mpi::Wait wait(site_.comm), coming_wait(site_.comm, {}, 200e-6), leaving_wait(site_.comm, {}, 50e-6);
     while (changed.load(std::memory_order_acquire) == seen) {
@@ -301,8 +303,8 @@ std::int64_t BetweenNodes::unpack_packed(const Receiving& received, const Buffer
 void BetweenNodes::unpack_into_buffer(const Receiving& received) {
     const double start_s = now_s();
     const PhaseSite::BufferPlace at = site_.buffer_of(received.cycle);
-    // Bytes that other nodes bring are not in the tally's sum: such a cycle counts as dense only where this node's
-    // ranks fill it alone, and needs marks otherwise.
+    // Bytes that other nodes bring are not in the tally's sum: such a cycle counts as dense only where this
+    // node's ranks fill it alone, and needs marks otherwise.
     ByteMarks marks = site_.marks_of(at);
     const bool is_dense = site_.plan.is_dense(received.cycle, site_.tallies);
     const BufferWindow window{at.buffer, at.begin_bytes, is_dense ? nullptr : &marks};

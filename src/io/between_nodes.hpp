@@ -12,8 +12,9 @@
 
 namespace hakobi::io {
 
-/// The part of one phase's shuffle between nodes, of one rank: its parts of cycles whose aggregator is on another node, and, as
-/// aggregator or courier, other ranks' messages. The head of between_nodes.cpp has the steps.
+/// The part of one phase's shuffle between nodes, of one rank: its parts of cycles whose aggregator is on
+/// another node, and, as aggregator or courier, other ranks' messages. The head of between_nodes.cpp has the
+/// steps.
 class BetweenNodes {
   public:
     explicit BetweenNodes(const PhaseSite& site);

@@ -7,7 +7,8 @@
 namespace hakobi::io {
 namespace {
 
-/// Whether a rank's requests of at most `size_bytes` are so short that the shuffle's stages have nothing to overlap with.
+/// Whether a rank's requests of at most `size_bytes` are so short that the shuffle's stages have nothing to
+/// overlap with.
 bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes, bool is_write) {
     return size_bytes <= policy::short_request && piece_bytes >= policy::short_request_piece &&
            (!is_write || size_bytes <= policy::short_request_written_pieces * piece_bytes);
@@ -109,7 +110,8 @@ const char* text_of(Why why) {
     return "";
 }
 
-// Few accesses, or storage that does not make each of them wait. They are made at once: hidden output does not wait for them.
+// Few accesses, or storage that does not make each of them wait. They are made at once: hidden output does
+// not wait for them.
 bool are_mailboxes_served(const Facts& facts) {
     const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
     return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
@@ -138,8 +140,8 @@ AheadTerms terms_after(const FileSetting& setting, const Facts& facts, bool has_
     const bool is_waiting = totals.service == Service::waits;
     if (totals.smallest_mean_piece_bytes >= setting.large_piece_bytes)
         return {.is_granted = true, .is_costly_alone = is_waiting, .least_bytes = setting.large_piece_bytes};
-    // So few have no more accesses in flight than an aggregator has, if each makes one. Sectors that two ranks share need
-    // the aggregator, and what several read is read once by it.
+    // So few have no more accesses in flight than an aggregator has, if each makes one. Sectors that two
+    // ranks share need the aggregator, and what several read is read once by it.
     const bool is_apart = totals.size_bytes <= totals.end_bytes - totals.begin_bytes;
     if ((is_waiting || has_waited) && is_apart && !setting.is_direct_io &&
         setting.num_ranks <= policy::most_waiting_ranks && totals.largest_size_bytes <= setting.cb_bytes)

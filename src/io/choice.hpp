@@ -33,8 +33,8 @@ struct FileSetting {
         false;  ///< hakobi_storage_timeout_s: only collective buffers can be left to an access that does not end
 };
 
-/// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes have two
-/// writers, and no more than a collective buffer, the shuffle's own largest access.
+/// Pieces from which on no storage gains by the shuffle: 1 MiB, but two stripes at least, so that few stripes
+/// have two writers, and no more than a collective buffer, the shuffle's own largest access.
 [[nodiscard]] std::int64_t large_piece_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes);
 
 /// The longest cycle that a call should have where nobody asks for another; 0: a collective buffer's length.
@@ -90,16 +90,16 @@ struct Choice {
 /// Whether the leader serves the mailboxes: `choose` then says Path::mailbox.
 [[nodiscard]] bool are_mailboxes_served(const Facts& facts);
 
-/// The requests that a rank may carry out without meeting the others (ahead.hpp): of one piece in the file, so large; or of
-/// none.
+/// The requests that a rank may carry out without meeting the others (ahead.hpp): of one piece in the file,
+/// so large; or of none.
 struct AheadTerms {
     bool is_granted = false;
     bool is_costly_alone = false;  ///< fine pieces that a rank carries out alone: each waits for the storage
     std::int64_t least_bytes = 0, most_bytes = std::numeric_limits<std::int64_t>::max();
 };
 [[nodiscard]] bool may_run_ahead(const FileSetting& setting, const Facts& facts);
-/// On which terms the ranks might run ahead after this call, which says nothing of how often they had to stop. `has_waited`:
-/// serving the mailboxes, where that has been done and the storage was unknown.
+/// On which terms the ranks might run ahead after this call, which says nothing of how often they had to
+/// stop. `has_waited`: serving the mailboxes, where that has been done and the storage was unknown.
 [[nodiscard]] AheadTerms terms_after(const FileSetting& setting, const Facts& facts, bool has_waited);
 
 /// One rank's request, and what it knows of the storage, for the way in which it moves its own pieces.
@@ -118,7 +118,8 @@ struct OwnChoice {
 };
 [[nodiscard]] OwnChoice choose_own(const FileSetting& setting, const OwnRequest& own, bool is_in_flight);
 
-/// Whether a leader tries storage of which nothing is known with its first piece, while the others wait. `own`: its request.
+/// Whether a leader tries storage of which nothing is known with its first piece, while the others wait.
+/// `own`: its request.
 [[nodiscard]] bool is_trial_wanted(const FileSetting& setting, const OwnRequest& own, bool is_hidden);
 
 }  // namespace hakobi::io

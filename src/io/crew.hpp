@@ -15,7 +15,8 @@
 
 namespace hakobi::io {
 
-/// The ranks that access a file for the others, one a file domain, as one rank sees them. Equal options make equal ones.
+/// The ranks that access a file for the others, one a file domain, as one rank sees them. Equal options make
+/// equal ones.
 struct Aggregators {
     std::vector<int> ranks;        ///< of each domain
     std::vector<int> local_index;  ///< of each domain: its aggregator's index on this node, or -1
@@ -35,8 +36,8 @@ struct Aggregators {
 /// A rank's calls come from one thread, in the same order on all ranks, as MPI asks of a communicator.
 class Crew final : public mpi::Attachment {
   public:
-    /// The Comm's own: made by the first call, freed by Comm::free. Local, but in the same order on all ranks among what
-    /// else is attached.
+    /// The Comm's own: made by the first call, freed by Comm::free. Local, but in the same order on all ranks
+    /// among what else is attached.
     [[nodiscard]] static Crew& of(const Comm& comm);
     Crew();
     ~Crew() override;
@@ -51,15 +52,15 @@ class Crew final : public mpi::Attachment {
         std::string access;
         int io_threads = 0;
     };
-    /// Makes the crew what `wishes` say; at once where it is. Else collective over `comm`: waits for what the old
-    /// buffers still hold, and returns the same on every rank. `cores`: where any
-    /// rank of the node may run.
+    /// Makes the crew what `wishes` say; at once where it is. Else collective over `comm`: waits for what the
+    /// old buffers still hold, and returns the same on every rank. `cores`: where any rank of the node may
+    /// run.
     Status set_up(const Comm& comm, const Wishes& wishes, const Aggregators& aggregators,
                   const CoreSet& cores);
     [[nodiscard]] bool is_set_up() const { return window_.data() != nullptr; }
 
-    /// Before a phase, by all ranks of the node: divides the buffers so, once what they hold is stored, and numbers turns from 0
-    /// again where that is new or the numbers come to their end.
+    /// Before a phase, by all ranks of the node: divides the buffers so, once what they hold is stored, and
+    /// numbers turns from 0 again where that is new or the numbers come to their end.
     void prepare_turns(const Comm& comm, node::Team& team, const Rings& rings, const Rings& staging_rings);
     /// The next turn of each local aggregator's lanes. Equal on the node's ranks.
     [[nodiscard]] std::vector<std::uint32_t>& next_turns() { return next_turns_; }
@@ -81,8 +82,8 @@ class Crew final : public mpi::Attachment {
     Status start_pipeline();
     void free_window();
     [[nodiscard]] storage::AccessOptions access_options() const;
-    /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that MPI has given.
-    /// Local.
+    /// Ends the threads of all crews of the process when MPI_Finalize begins: it may take memory away that
+    /// MPI has given. Local.
     class EndAtFinalize;
 
     // The pipeline's threads use the memory until they end: it goes last.

@@ -7,8 +7,8 @@ namespace {
 
 enum Holds : std::int64_t { for_this_phase, for_the_call };
 
-/// A description of so few words is sent whole without a look at its part: blocks of five dimensions have 19. It need not be
-/// sent again in the next phase.
+/// A description of so few words is sent whole without a look at its part: blocks of five dimensions have 19.
+/// It need not be sent again in the next phase.
 constexpr std::int64_t few_words = 32;
 
 std::vector<std::int64_t> words_of(Holds holds, const Region& region) {

@@ -29,9 +29,9 @@ class Describer {
     /// `region`: ordered.
     explicit Describer(Region region) : region_(std::move(region)), num_words_(region_.num_words()) {}
 
-    /// Those due in the phase of `domains`, one for each domain that the region has bytes in: not for domains whose
-    /// aggregator is on this node (`local_index` >= 0), nor where the whole region has been told in an earlier phase. Valid
-    /// until the next call.
+    /// Those due in the phase of `domains`, one for each domain that the region has bytes in: not for domains
+    /// whose aggregator is on this node (`local_index` >= 0), nor where the whole region has been told in an
+    /// earlier phase. Valid until the next call.
     [[nodiscard]] std::span<const Description> due(const Domains& domains, std::span<const int> local_index);
 
   private:

@@ -62,8 +62,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pieces_in(const Region& regio
     return result;
 }
 
-// Whatever its kind, and over all phases: for each cycle its aggregator holds just the ranks with bytes in it, and knows
-// these bytes as they do. One rank a node; aggregator d is rank d.
+// Whatever its kind, and over all phases: for each cycle its aggregator holds just the ranks with bytes in
+// it, and knows these bytes as they do. One rank a node; aggregator d is rank d.
 TEST(Descriptions, AggregatorsKnowTheBytesInTheirCycles) {
     Random random(1);
     for (int i = 0; i < 400; ++i) {

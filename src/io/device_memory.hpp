@@ -15,14 +15,16 @@
 
 namespace hakobi::io {
 
-/// The memory of one device that a rank's requests reach, and the queue by which it is copied. One object serves an Output or an
-/// Input from call to call; without a device it is empty and costs nothing. Local, for one thread.
+/// The memory of one device that a rank's requests reach, and the queue by which it is copied. One object
+/// serves an Output or an Input from call to call; without a device it is empty and costs nothing. Local, for
+/// one thread.
 ///
-///  1. `add` asks the drivers whose memory an array is, and has the queue begin after what the program's stream holds then.
-///  2. Walks through regions (region/copy.hpp) give series of runs. `take` takes those with a side in such an array, joins
-///     neighbours to copies of up to three dimensions, and gives them to the queue.
-///  3. `mark` says where the queue stands behind them, and `wait`, or `finish`, waits for that: with mpi::Wait, since what is
-///     waited for is the program's own stream, too.
+///  1. `add` asks the drivers whose memory an array is, and has the queue begin after what the program's
+///     stream holds then.
+///  2. Walks through regions (region/copy.hpp) give series of runs. `take` takes those with a side in such an
+///     array, joins neighbours to copies of up to three dimensions, and gives them to the queue.
+///  3. `mark` says where the queue stands behind them, and `wait`, or `finish`, waits for that: with
+///     mpi::Wait, since what is waited for is the program's own stream, too.
 class DeviceMemory final : public RunMover {
   public:
     DeviceMemory() = default;
@@ -31,8 +33,9 @@ class DeviceMemory final : public RunMover {
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-    /// Whether [address, address + bytes) is a device's, whose copies then begin after what `stream` holds now. Errors of
-    /// device_of; unsupported where an array of another device is here; invalid_argument for a stream of another device.
+    /// Whether [address, address + bytes) is a device's, whose copies then begin after what `stream` holds
+    /// now. Errors of device_of; unsupported where an array of another device is here; invalid_argument for a
+    /// stream of another device.
     Result<bool> add(const void* address, std::int64_t bytes, Memory said, DeviceStream stream);
     /// Forgets the arrays. Nothing is under way.
     void forget() noexcept;
@@ -48,8 +51,8 @@ class DeviceMemory final : public RunMover {
     /// Both, for everything.
     Status finish(const Comm& comm);
 
-    /// Host memory of so many bytes, page-locked for the device where that can be had, until the next call or `forget`.
-    /// out_of_memory.
+    /// Host memory of so many bytes, page-locked for the device where that can be had, until the next call or
+    /// `forget`. out_of_memory.
     Result<std::byte*> host_room(std::int64_t bytes);
 
   private:

@@ -1,33 +1,36 @@
 // Two-phase collective I/O whose phases overlap. One call, on every rank:
 //
-//  1. Meet (meeting.cpp). Each rank states its request in a summary. On one node the summaries lie in shared memory and the
-//     node's leader adds them up; between nodes one all-reduce does it. If somebody brings an error, everybody returns
-//     it here. If all requests are small, on one node, the data lies in the mailboxes too: the leader makes the file
-//     accesses itself, and the call is over after this one round.
-//  2. Choose the path (choice.cpp), of which this file knows no more than who carries it out (paths/). A rank that moves its
-//     own pieces goes to step 6. So does, before it joins the others' shuffle with nothing, a rank whose request has no
-//     order.
-//  3. Divide (paths/two_phase.cpp, as 4 and 5). The range asked for is cut into cycles of one collective buffer, the cycles into file domains. Between
-//     nodes each rank describes its region to the aggregators in whose domains it has bytes (descriptions.hpp). The ranks
-//     add to each cycle's tally how many of them contribute to it and, writing, whether they fill it.
-//  4. When all tallies are in, each aggregator's used cycles are its turns, numbered on from the phase before, which may have
-//     been another file's. Its pipeline begins the phase: reading, it waits for what it writes and starts to fill buffers.
-//  5. Run. Ranks deposit into (collect from) buffers whose turn has come; the last contributor passes the buffer on. The
-//     dispatcher of the aggregator hands full buffers to the storage; a finished one opens for its next turn. No
-//     rank waits for another here except through a buffer that it needs. In a file with stripes each server
-//     has buffers of its own, and a rank takes whichever is open. Where the file's ranks have errors of their
-//     own, a call of own pieces on one node ends here.
-//  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in which nobody
-//     has anything left ends the call: its summaries carry the errors of 5, so that all ranks return the same.
+//  1. Meet (meeting.cpp). Each rank states its request in a summary. On one node the summaries lie in shared
+//     memory and the node's leader adds them up; between nodes one all-reduce does it. If somebody brings an
+//     error, everybody returns it here. If all requests are small, on one node, the data lies in the
+//     mailboxes too: the leader makes the file accesses itself, and the call is over after this one round.
+//  2. Choose the path (choice.cpp), of which this file knows no more than who carries it out (paths/). A rank
+//     that moves its own pieces goes to step 6. So does, before it joins the others' shuffle with nothing, a
+//     rank whose request has no order.
+//  3. Divide (paths/two_phase.cpp, as 4 and 5). The range asked for is cut into cycles of one collective
+//     buffer, the cycles into file domains. Between nodes each rank describes its region to the aggregators
+//     in whose domains it has bytes (descriptions.hpp). The ranks add to each cycle's tally how many of them
+//     contribute to it and, writing, whether they fill it.
+//  4. When all tallies are in, each aggregator's used cycles are its turns, numbered on from the phase
+//     before, which may have been another file's. Its pipeline begins the phase: reading, it waits for what
+//     it writes and starts to fill buffers.
+//  5. Run. Ranks deposit into (collect from) buffers whose turn has come; the last contributor passes the
+//     buffer on. The dispatcher of the aggregator hands full buffers to the storage; a finished one opens for
+//     its next turn. No rank waits for another here except through a buffer that it needs. In a file with
+//     stripes each server has buffers of its own, and a rank takes whichever is open. Where the file's ranks
+//     have errors of their own, a call of own pieces on one node ends here.
+//  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in
+//     which nobody has anything left ends the call: its summaries carry the errors of 5, so that all ranks
+//     return the same.
 //
-// Every wait in 1 to 6 is mpi::Wait's, which progresses MPI between sleeps: the program may have messages pending across
-// the call that move only while this rank is in MPI, and the rank that it waits for may be waiting for one of those.
-// Dispatchers and I/O threads wait by futexes alone and never call MPI.
+// Every wait in 1 to 6 is mpi::Wait's, which progresses MPI between sleeps: the program may have messages
+// pending across the call that move only while this rank is in MPI, and the rank that it waits for may be
+// waiting for one of those. Dispatchers and I/O threads wait by futexes alone and never call MPI.
 //
 // Where the ranks run ahead (ahead.hpp) there is no step but the access of a rank's own piece.
 //
-// Memory of a device is never touched by the processor: requests with some go through 3 to 5, where the device copies to and from
-// collective buffers (device_memory.hpp).
+// Memory of a device is never touched by the processor: requests with some go through 3 to 5, where the
+// device copies to and from collective buffers (device_memory.hpp).
 //
 // The file's next call waits at its start for the last file accesses of a hidden write, and its first summary
 // carries their error. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
@@ -112,8 +115,8 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
     const EngineCounters before = account.counters;
     ++account.counters.calls;
     progress.status.keep_first(request_error(request, file.name()));
-    // First what the program's streams do: a fault of theirs ends the call before anything is written, and a driver that copies
-    // to memory that is not page-locked waits for them without progressing MPI.
+    // First what the program's streams do: a fault of theirs ends the call before anything is written, and a
+    // driver that copies to memory that is not page-locked waits for them without progressing MPI.
     if (request.device != nullptr) progress.status.keep_first(request.device->finish(comm));
     if (progress.status.ok()) {
         account.counters.user_bytes += request.file.size_bytes();

@@ -1,4 +1,5 @@
-// Requests whose memory is a device's, on some of the ranks: by every layout of a file, within a node and between nodes.
+// Requests whose memory is a device's, on some of the ranks: by every layout of a file, within a node and
+// between nodes.
 #include <algorithm>
 
 #include "device/program.hpp"

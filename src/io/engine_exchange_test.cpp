@@ -87,8 +87,8 @@ TEST_P(EngineWith, AReadThatEndsDirectCountsWhatCameByTheShuffle) {
     engine->close().throw_if_error();
 }
 
-// Values anywhere in the file, as of an unstructured mesh, over two phases: of each rank's list the aggregators on other nodes
-// get their parts, and of the last rank's regular request the whole, once.
+// Values anywhere in the file, as of an unstructured mesh, over two phases: of each rank's list the
+// aggregators on other nodes get their parts, and of the last rank's regular request the whole, once.
 TEST_P(EngineWith, ListsOfIndicesCrossNodesAndPhases) {
     constexpr std::int64_t file_size = 70 << 20, piece = 4 << 10;
     const auto owner = [this](std::int64_t i) {
@@ -130,8 +130,8 @@ TEST_P(EngineWith, ListsOfIndicesCrossNodesAndPhases) {
     engine->close().throw_if_error();
 }
 
-// All ranks want the same, more than a buffer holds of it: whole buffers travel, over two phases. The last rank's request has
-// no order.
+// All ranks want the same, more than a buffer holds of it: whole buffers travel, over two phases. The last
+// rank's request has no order.
 TEST_P(EngineWith, TheSameListForAllRanksTravelsAsWholeBuffers) {
     constexpr std::int64_t file_size = 70 << 20, stride = 4 << 10, piece = 2000;
     if (comm_.rank() == 0) {
@@ -233,7 +233,8 @@ TEST_P(EngineWith, AShortRequestIsMovedBesideFineOnes) {
     EXPECT_EQ(bytes[2 * length - 1], std::byte{80});
 }
 
-// A late rank's own read, as its own write, comes before what others write in a call to which it has not come.
+// A late rank's own read, as its own write, comes before what others write in a call to which it has not
+// come.
 TEST_P(EngineWith, NobodyWritesBeforeAllRanksHaveCome) {
     constexpr std::int64_t length = 2 << 20;
     const Region file = Region::contiguous(comm_.rank() * length, length);
@@ -255,7 +256,8 @@ TEST_P(EngineWith, NobodyWritesBeforeAllRanksHaveCome) {
     }
 }
 
-// As MPI lets ranks leave a collective call: who has written its own piece does not hear of the others' errors.
+// As MPI lets ranks leave a collective call: who has written its own piece does not hear of the others'
+// errors.
 TEST_P(EngineWith, ADirectCallsErrorIsItsRanksOwnWhereTheFileSaysSo) {
     if (comm_.num_nodes() > 1 || comm_.size() == 1) GTEST_SKIP() << "ranks of one node";
     constexpr std::int64_t length = 100000;

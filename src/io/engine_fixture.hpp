@@ -120,7 +120,8 @@ class EngineTest : public testing::TestWithParam<Setting> {
         EXPECT_TRUE(warnings.empty());
         return engine;
     }
-    // Writes with every rank's region and compares the whole file; then reads it back through the same regions.
+    // Writes with every rank's region and compares the whole file; then reads it back through the same
+    // regions.
     void round_trip(const std::vector<Region>& files, const Region& memory, std::int64_t memory_bytes,
                     std::int64_t file_size) {
         const auto mine = static_cast<std::size_t>(comm_.rank());

@@ -19,9 +19,9 @@ constexpr std::int64_t num_pieces = 4096, span = stride * num_pieces;
 
 class Holes : public EngineTest {};
 
-/// Writes every hole once and again, a byte value a round, as a process that knows nothing of this one, until the pipe ends.
-/// With `is_locking` under process locks, as ROMIO's data sieving takes them. Its exit status is 0 when the holes still hold
-/// what it wrote last.
+/// Writes every hole once and again, a byte value a round, as a process that knows nothing of this one, until
+/// the pipe ends. With `is_locking` under process locks, as ROMIO's data sieving takes them. Its exit status
+/// is 0 when the holes still hold what it wrote last.
 [[noreturn]] void write_holes(const char* path, bool is_locking, int until, std::atomic<int>& rounds) {
     const int fd = ::open(path, O_RDWR);
     fcntl(until, F_SETFL, O_NONBLOCK);
@@ -135,7 +135,8 @@ TEST_P(Holes, AreFilledByDefault) {
     engine->close().throw_if_error();
 }
 
-// A deep pipeline has tens of MB of marks, and a file a step opens it anew: the few that a call uses are all it clears.
+// A deep pipeline has tens of MB of marks, and a file a step opens it anew: the few that a call uses are all
+// it clears.
 TEST_P(Holes, TouchNoMarksOfBuffersThatHaveNone) {
     // io_uring pins every buffer, a node's staging is cleared as a whole.
     if (GetParam().hints.contains("hakobi_access") || GetParam().ranks_per_node > 0)

@@ -5,7 +5,8 @@
 namespace hakobi::io {
 namespace {
 
-// Each rank's long pieces of the file that are short ones in memory: going direct they are gathered in a buffer.
+// Each rank's long pieces of the file that are short ones in memory: going direct they are gathered in a
+// buffer.
 class EngineWithoutMemory : public EngineTest {
   protected:
     static constexpr std::int64_t piece = 1 << 20, num = 6, run = 4096;
@@ -85,7 +86,8 @@ TEST_P(ShuffleWithoutMemory, NeedsNoneBesidesItsBuffers) {
     EXPECT_TRUE(engine_->close().status.ok());
 }
 
-// The others wait for this rank's messages: the program must end, and say why. CMakeLists.txt runs it by itself.
+// The others wait for this rank's messages: the program must end, and say why. CMakeLists.txt runs it by
+// itself.
 class MessagesWithoutMemory : public EngineWithoutMemory {};
 INSTANTIATE_TEST_SUITE_P(DISABLED_All, MessagesWithoutMemory,
                          testing::Values(Setting{

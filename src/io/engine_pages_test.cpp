@@ -1,5 +1,5 @@
-// Nodes that cache pages of a shared file, and write them back whole: a model of a network file system's client. Each rank is a
-// node; who ignores Abilities::writer_block_bytes loses bytes here.
+// Nodes that cache pages of a shared file, and write them back whole: a model of a network file system's
+// client. Each rank is a node; who ignores Abilities::writer_block_bytes loses bytes here.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -155,7 +155,8 @@ TEST_P(PagedNodes, DealOutPiecesSmallerThanAPage) {
 }
 
 TEST_P(PagedNodes, GoOnInAPageThatAnotherHasWrittenSince) {
-    // One call after the other goes on where the last one ended, and the last goes back to the first one's last page.
+    // One call after the other goes on where the last one ended, and the last goes back to the first one's
+    // last page.
     std::vector<std::vector<Region>> calls;
     const std::int64_t call_bytes = 300'007;
     for (std::int64_t call = 0; call < 6; ++call) {

@@ -1,4 +1,5 @@
-// Files with stripes, of every layout: the same bytes as without. The decorator "throttled" says what layout a file has.
+// Files with stripes, of every layout: the same bytes as without. The decorator "throttled" says what layout
+// a file has.
 #include <algorithm>
 
 #include "engine_fixture.hpp"
@@ -121,8 +122,8 @@ TEST_P(StripedTest, BehindTheEndOfTheFileNothingIsRead) {
     engine->close().throw_if_error();
 }
 
-// Server 1 does not answer before the limit: the same error everywhere, the buffers are left to it, and the next file is
-// written as if nothing had been.
+// Server 1 does not answer before the limit: the same error everywhere, the buffers are left to it, and the
+// next file is written as if nothing had been.
 TEST_P(StripedTest, AServerThatDoesNotAnswerIsAnErrorOnAllRanks) {
     make_file(0);
     Hints hints = GetParam().hints;

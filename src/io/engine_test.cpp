@@ -1,5 +1,5 @@
-// The engine against a naive model: every rank's request is applied byte by byte to an image of the file, and the file
-// that the engine wrote, or the memory that it read, must be equal to it.
+// The engine against a naive model: every rank's request is applied byte by byte to an image of the file, and
+// the file that the engine wrote, or the memory that it read, must be equal to it.
 #include <limits>
 #include <random>
 

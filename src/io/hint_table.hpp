@@ -8,7 +8,8 @@
 
 namespace hakobi::io {
 
-/// A hint that the engine takes. Parser, drop-in, MPI_File_get_info and the test of docs/hints.md read the one table.
+/// A hint that the engine takes. Parser, drop-in, MPI_File_get_info and the test of docs/hints.md read the
+/// one table.
 struct Hint {
     std::string_view name;
     /// Sets the option that the hint stands for; invalid_argument for a value that cannot be read.
@@ -18,7 +19,8 @@ struct Hint {
 };
 
 [[nodiscard]] std::span<const Hint> hint_table();
-/// MPI-IO's reserved names and ROMIO's common ones that the engine has no use for: right, and silently left alone.
+/// MPI-IO's reserved names and ROMIO's common ones that the engine has no use for: right, and silently left
+/// alone.
 [[nodiscard]] std::span<const std::string_view> hints_without_effect();
 
 }  // namespace hakobi::io

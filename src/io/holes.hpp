@@ -14,9 +14,9 @@ struct HoleCosts {
     storage::ServiceCosts::Cost read, write;
 };
 
-/// The extents by which a buffer's marked bytes are written to a file, where byte 0 of the buffer is at `file_begin_bytes`:
-/// neighbouring runs with the holes between them (has_holes) as long as reading and writing those back costs less
-/// than an access for each run; else each run. Pure.
+/// The extents by which a buffer's marked bytes are written to a file, where byte 0 of the buffer is at
+/// `file_begin_bytes`: neighbouring runs with the holes between them (has_holes) as long as reading and
+/// writing those back costs less than an access for each run; else each run. Pure.
 [[nodiscard]] std::vector<storage::Extent> extents_of(const ByteMarks& marks, std::int64_t file_begin_bytes,
                                                       const HoleCosts& costs);
 

@@ -18,9 +18,10 @@ struct LayoutChoice {
     std::vector<std::string> remarks;  ///< of hints that are not obeyed to the letter: what is done instead
 };
 
-/// By the hints, if there are any (striping_factor, striping_unit, start_iodevice, overstriping_ratio). Else the storage gets as many
-/// stripes as the nodes and the file can use, unless somebody has chosen the folder's layout, it does as well, or hakobi_layout says
-/// so. `num_nodes`: whose ranks write the file; `size_bytes`: that it will have, 0 where that is not known.
+/// By the hints, if there are any (striping_factor, striping_unit, start_iodevice, overstriping_ratio). Else
+/// the storage gets as many stripes as the nodes and the file can use, unless somebody has chosen the
+/// folder's layout, it does as well, or hakobi_layout says so. `num_nodes`: whose ranks write the file;
+/// `size_bytes`: that it will have, 0 where that is not known.
 [[nodiscard]] LayoutChoice choose_layout(const EngineOptions& options, const storage::LayoutFacts& facts,
                                          int num_nodes, std::int64_t size_bytes);
 

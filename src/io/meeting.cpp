@@ -113,8 +113,9 @@ void Meeting::lead(const Request& request, Progress& progress, bool is_first) {
     if (word.choice.path == Path::two_phase) two_phase_.prepare(facts.totals);
 }
 
-// The leader carries out its first piece when all ranks have come and nobody has decided: what it took tells a page cache
-// from a disk. It is moved again with the rest: the position stays, so that file and memory are whole either way.
+// The leader carries out its first piece when all ranks have come and nobody has decided: what it took tells
+// a page cache from a disk. It is moved again with the rest: the position stays, so that file and memory are
+// whole either way.
 void Meeting::try_storage(const Request& request, Progress& progress) {
     const OwnRequest own{.is_write = request.is_write,
                          .is_ordered = progress.is_ordered,

@@ -21,8 +21,9 @@ struct Met {
     mpi::Agreed agreed;  ///< some rank's error, which ends the call
 };
 
-/// The ranks' meetings: each says what is left of its request and what it knows, and all learn what they do next. On one node
-/// the summaries lie in shared memory and the leader adds them up; between nodes one all-reduce does it.
+/// The ranks' meetings: each says what is left of its request and what it knows, and all learn what they do
+/// next. On one node the summaries lie in shared memory and the leader adds them up; between nodes one
+/// all-reduce does it.
 class Meeting {
   public:
     Meeting(const Comm& comm, const FileSetting& setting, OpenedFile& file, SharedControl& control,

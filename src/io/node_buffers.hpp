@@ -47,8 +47,8 @@ struct NodeBuffers {
     /// Before a device copies to or from a buffer: locks its pages in this process.
     void lock_buffer(device::Device& device, int aggregator, std::int64_t slot) const;
     void lock_staging(device::Device& device, std::int64_t slot) const;
-    /// `num` rings of buffers for cycles of `slot_bytes`, out of the memory there is; fewer rings where there are
-    /// not so many buffers. One ring: `depth` buffers of `cb_bytes`.
+    /// `num` rings of buffers for cycles of `slot_bytes`, out of the memory there is; fewer rings where there
+    /// are not so many buffers. One ring: `depth` buffers of `cb_bytes`.
     [[nodiscard]] Rings divided(int num, std::int64_t slot_bytes) const;
 };
 

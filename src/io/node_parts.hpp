@@ -10,9 +10,9 @@
 
 namespace hakobi::io {
 
-/// How many bytes each rank of a node has in each cycle of a phase, which gives the order in which they pack a buffer for
-/// another node. All set theirs before a meeting of the node, and read after it; a phase begins when the one before has ended on
-/// all ranks.
+/// How many bytes each rank of a node has in each cycle of a phase, which gives the order in which they pack
+/// a buffer for another node. All set theirs before a meeting of the node, and read after it; a phase begins
+/// when the one before has ended on all ranks.
 class NodeParts {
   public:
     using Bytes = std::uint32_t;

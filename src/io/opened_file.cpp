@@ -33,7 +33,8 @@ Status OpenedFile::need() {
     return {};
 }
 
-// An NFS client may give a node the file that had the name before (storage/posix.cpp): the number on the server tells.
+// An NFS client may give a node the file that had the name before (storage/posix.cpp): the number on the
+// server tells.
 Status OpenedFile::agree() {
     constexpr int most_tries = 12;  // 0.3 s
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();

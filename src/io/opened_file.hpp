@@ -15,14 +15,15 @@ struct EngineFile {
     std::string path;  ///< by which this rank opens it, when it has to; may differ between ranks
     bool is_writable = false;
     std::string shown = path;  ///< what messages call it
-    /// Ranks of one node that move their own pieces do not wait for each other's errors, as MPI lets them: what such a call
-    /// returns is the rank's own (Agreed::is_own). Equal on all ranks.
+    /// Ranks of one node that move their own pieces do not wait for each other's errors, as MPI lets them:
+    /// what such a call returns is the rank's own (Agreed::is_own). Equal on all ranks.
     bool has_own_errors = false;
     bool has_other_nodes = false;  ///< nodes that the engine's Comm does not have use the file, too
 };
 
-/// An engine's file on one rank, opened when this rank has to access it, and what is known of its storage: as much as any file of
-/// that device has taught this process (storage/storage_profile.hpp), or the other ranks have said.
+/// An engine's file on one rank, opened when this rank has to access it, and what is known of its storage: as
+/// much as any file of that device has taught this process (storage/storage_profile.hpp), or the other ranks
+/// have said.
 class OpenedFile {
   public:
     OpenedFile(const Comm& comm, EngineFile name, bool is_direct_io)
@@ -30,7 +31,8 @@ class OpenedFile {
 
     /// Opens it where it is not open. Local.
     Status need();
-    /// Collective where there are several nodes: opens it again until all that have it open have the same one.
+    /// Collective where there are several nodes: opens it again until all that have it open have the same
+    /// one.
     Status agree();
     Status close();
     /// Leaves it open for an access that may never end. Local.

@@ -22,8 +22,8 @@ struct Opening {
     bool has_failed = false;      ///< something, on some rank
 };
 
-/// Collective: the ranks' only meeting while a file opens on one node, one all-reduce. `file` may be open or not; `status`:
-/// what has gone wrong on this rank, which is added to.
+/// Collective: the ranks' only meeting while a file opens on one node, one all-reduce. `file` may be open or
+/// not; `status`: what has gone wrong on this rank, which is added to.
 [[nodiscard]] Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const OpenedFile& file,
                                        Status& status);
 

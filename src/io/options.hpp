@@ -28,8 +28,8 @@ struct EngineOptions {
     std::string layout = "auto";  ///< of new files without these hints: "auto" or "folder" (hakobi_layout)
     std::int64_t async_budget_bytes =
         256 << 20;  ///< asynchronous writes: collective buffers a node (hakobi_async_budget)
-    /// "auto": holes of a write are read and written back under a lock where that is cheaper than an access for each
-    /// run; "untouched": never (hakobi_holes, romio_ds_write).
+    /// "auto": holes of a write are read and written back under a lock where that is cheaper than an access
+    /// for each run; "untouched": never (hakobi_holes, romio_ds_write).
     std::string holes = "auto";
     int server_requests =
         0;  ///< in flight for each server of a file with stripes (hakobi_server_requests); 0: chosen
@@ -48,9 +48,9 @@ struct EngineOptions {
 [[nodiscard]] std::optional<std::int64_t> parsed_bytes(std::string_view text);
 /// Equal for equal options, and hardly for others; not negative. Local.
 [[nodiscard]] std::int64_t fingerprint(const EngineOptions& options);
-/// Options from hints over HAKOBI_HINTS over HAKOBI_HINTS_FILE over the defaults. invalid_argument for a value that
-/// cannot be read, `io` for such a file; unknown names are appended to `warnings`, names that MPI-IO reserves but the
-/// engine has no use for are not.
+/// Options from hints over HAKOBI_HINTS over HAKOBI_HINTS_FILE over the defaults. invalid_argument for a
+/// value that cannot be read, `io` for such a file; unknown names are appended to `warnings`, names that
+/// MPI-IO reserves but the engine has no use for are not.
 Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings);
 /// The values in force as hints: the same names, all of them set.
 [[nodiscard]] Hints hints_of(const EngineOptions& options);

@@ -9,8 +9,8 @@
 
 namespace hakobi::io {
 
-/// Memory of the host that this process has locked for devices, which then copy to and from it at their full rate, while the
-/// process does other things. Local.
+/// Memory of the host that this process has locked for devices, which then copy to and from it at their full
+/// rate, while the process does other things. Local.
 class PageLocks {
   public:
     PageLocks() = default;
@@ -18,7 +18,8 @@ class PageLocks {
     PageLocks(const PageLocks&) = delete;
     PageLocks& operator=(const PageLocks&) = delete;
 
-    /// Once for each range; ranges are equal or have no page in common. Where a driver locks none its copies are slower.
+    /// Once for each range; ranges are equal or have no page in common. Where a driver locks none its copies
+    /// are slower.
     void lock(device::Device& device, std::byte* begin, std::int64_t bytes);
     /// Before the memory goes; no copy is under way.
     void clear() noexcept;

@@ -24,8 +24,8 @@ struct PhasePlan {
     std::vector<std::vector<std::uint32_t>> staging_cycles;
     static constexpr std::uint32_t no_turn = 0xffffffff;
 
-    /// Numbers the turns from what everybody has added to the tallies: those of local aggregator i's lane l from
-    /// next_turns[i * num_lanes + l] on, which is advanced.
+    /// Numbers the turns from what everybody has added to the tallies: those of local aggregator i's lane l
+    /// from next_turns[i * num_lanes + l] on, which is advanced.
     void number_turns(std::span<const CycleTally> tallies, std::span<std::uint32_t> next_turns,
                       int num_staging_rings);
     /// The turns of a local aggregator, by lane.

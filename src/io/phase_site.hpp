@@ -15,8 +15,8 @@
 
 namespace hakobi::io {
 
-/// Where one rank's data of one phase goes: the plan, the node's buffers, what is known of other ranks, and who counts. Lent for
-/// the phase.
+/// Where one rank's data of one phase goes: the plan, the node's buffers, what is known of other ranks, and
+/// who counts. Lent for the phase.
 struct PhaseSite {
     const Comm& comm;
     const PhasePlan& plan;

@@ -97,7 +97,8 @@ class Mover {
         if (access_ == nullptr)
             return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, policy::bounce)
                                                      : request_.chunk_bytes;
-        // In place it takes no memory, and large ones meet less often at the file's lock; enough of them to overlap.
+        // In place it takes no memory, and large ones meet less often at the file's lock; enough of them to
+        // overlap.
         const std::int64_t in_place = std::clamp((request_.stream_end - request_.stream_begin) / 4,
                                                  request_.chunk_bytes, 4 * request_.chunk_bytes);
         return memory_.remaining() >= in_place ? in_place : request_.chunk_bytes;

@@ -28,9 +28,9 @@ struct PiecesResult {
     bool has_waited = false;     ///< the first access slept: the storage does not serve from memory
 };
 
-/// Moves the request. Where one piece of the file is in several runs of memory it goes through a buffer of one chunk.
-/// With `access`, up to `depth` chunks are under way at once; without, each call is made in line. Local; its waits are
-/// mpi::Wait's, with `comm`.
+/// Moves the request. Where one piece of the file is in several runs of memory it goes through a buffer of
+/// one chunk. With `access`, up to `depth` chunks are under way at once; without, each call is made in line.
+/// Local; its waits are mpi::Wait's, with `comm`.
 PiecesResult move_pieces(const Comm& comm, storage::File& file, storage::Access* access, int depth,
                          const PiecesRequest& request);
 

@@ -125,7 +125,8 @@ void Pipeline::dispatch() {
         look_after_late();
         if (is_ending_.load()) return;
         ++num_taken_;
-        // A pusher takes its entry before it counts, but a later one may count first: the entry is there soon.
+        // A pusher takes its entry before it counts, but a later one may count first: the entry is there
+        // soon.
         std::atomic<std::uint32_t>& entry = ready.entries[head_++ % max_depth];
         std::uint32_t value = entry.load(std::memory_order_acquire);
         while (value == 0) {
@@ -138,7 +139,8 @@ void Pipeline::dispatch() {
     }
 }
 
-// A rank may deposit before this aggregator has come to begin the phase, which it does without waiting for anybody.
+// A rank may deposit before this aggregator has come to begin the phase, which it does without waiting for
+// anybody.
 std::shared_ptr<Phase> Pipeline::phase_of(int lane, std::uint32_t turn) {
     for (;;) {
         const std::uint32_t seen = num_begun_.load(std::memory_order_acquire);
@@ -166,8 +168,8 @@ void Pipeline::open(const Phase& phase, std::uint32_t slot, std::uint32_t turn) 
 void Pipeline::take(std::uint32_t b) {
     Slot& slot = memory_.state->slots[b];
     const std::uint32_t turn = slot.turn.load(std::memory_order_acquire) & ~Slot::filled;
-    // All arrivals come before this: the last one acquired the others and pushed the buffer. Where that was another
-    // process, the thread sanitizer has not seen it do so; it sees this rank's own arrival here.
+    // All arrivals come before this: the last one acquired the others and pushed the buffer. Where that was
+    // another process, the thread sanitizer has not seen it do so; it sees this rank's own arrival here.
     (void)slot.num_arrived.load(std::memory_order_acquire);
     const int lane = memory_.rings.ring_of(b);
     const std::shared_ptr<Phase> phase = phase_of(lane, turn);

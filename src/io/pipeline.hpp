@@ -90,10 +90,11 @@ struct Phase {
 /// Adds what the phase's accesses were.
 void add_storage(const Phase& phase, EngineCounters& counters);
 
-/// The second stage of one aggregator: its buffers' file accesses, of one phase after another, whose files may differ.
-/// While ranks deposit into one buffer, the dispatcher hands the complete ones to the Access. Phases that write follow each
-/// other without a wait. Thread rule: the public functions belong to the aggregator's own thread; the dispatcher thread and
-/// the Access's threads never call MPI. A wait is mpi::Wait's, with the `comm` that it is given.
+/// The second stage of one aggregator: its buffers' file accesses, of one phase after another, whose files
+/// may differ. While ranks deposit into one buffer, the dispatcher hands the complete ones to the Access.
+/// Phases that write follow each other without a wait. Thread rule: the public functions belong to the
+/// aggregator's own thread; the dispatcher thread and the Access's threads never call MPI. A wait is
+/// mpi::Wait's, with the `comm` that it is given.
 class Pipeline {
   public:
     struct Memory {
@@ -110,16 +111,16 @@ class Pipeline {
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
-    /// Begins a phase whose first turn is the one behind the last phase's. Reading waits for the phases before, and
-    /// starts at once.
+    /// Begins a phase whose first turn is the one behind the last phase's. Reading waits for the phases
+    /// before, and starts at once.
     void begin(const Comm& comm, const std::shared_ptr<Phase>& phase);
     /// Returns when every access of the phase is over: its first error, which is told once.
     static Status wait(const Comm& comm, Phase& phase);
     /// The same, and leaves the error there.
     static void wait_until_over(const Comm& comm, Phase& phase);
     void wait_for_all(const Comm& comm);
-    /// Once all that was begun is over: numbers turns from 0 again, with the buffers' memory divided so from then on. No rank of
-    /// the node may have deposited meanwhile.
+    /// Once all that was begun is over: numbers turns from 0 again, with the buffers' memory divided so from
+    /// then on. No rank of the node may have deposited meanwhile.
     void divide(const Comm& comm, const Rings& rings);
 
     [[nodiscard]] std::byte* buffer(std::int64_t index) const {
@@ -138,7 +139,8 @@ class Pipeline {
     };
     void dispatch();  // the dispatcher thread's body
     void take(std::uint32_t slot);
-    /// The phase of a turn, whose aggregator may be about to begin it; null when the pipeline ends first. The dispatcher's.
+    /// The phase of a turn, whose aggregator may be about to begin it; null when the pipeline ends first. The
+    /// dispatcher's.
     [[nodiscard]] std::shared_ptr<Phase> phase_of(int lane, std::uint32_t turn);
     void start_access(const std::shared_ptr<Phase>& phase, int lane, std::uint32_t turn);
     /// From here on the buffer is the ranks' again.
@@ -147,8 +149,8 @@ class Pipeline {
     void submit(Job* job);
     void finished(Job& job);
     void conclude(Job& job, bool was_accessed);
-    /// Now and then: tells of accesses that are late, and ends those that have been under way for longer than their phase permits.
-    /// The dispatcher's.
+    /// Now and then: tells of accesses that are late, and ends those that have been under way for longer than
+    /// their phase permits. The dispatcher's.
     void look_after_late();
     void give_up(const ServerWatch::Late& late);
     static void ended(Phase& phase, Status status);

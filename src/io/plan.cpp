@@ -19,8 +19,8 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
     assert(begin_bytes < end_bytes && num_aggregators > 0 && cb_bytes > 0 && align_bytes > 0 &&
            max_cycles > 0);
     Domains domains;
-    // A collective buffer of whole stripes where it holds one at all; else a stripe is cut, and a cycle still never
-    // reaches over a multiple of itself.
+    // A collective buffer of whole stripes where it holds one at all; else a stripe is cut, and a cycle still
+    // never reaches over a multiple of itself.
     domains.cycle_bytes = cb_bytes >= align_bytes ? cb_bytes / align_bytes * align_bytes : cb_bytes;
     domains.base_bytes = begin_bytes / domains.cycle_bytes * domains.cycle_bytes;
     if (align_bytes < domains.cycle_bytes) domains.base_bytes = begin_bytes / align_bytes * align_bytes;
@@ -49,7 +49,8 @@ int most_objects_of_domain(int num_objects, int num_aggregators) {
 std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes) {
     constexpr std::int64_t page_bytes = 4096;
     if (stripe_bytes <= 0 || cb_bytes < page_bytes) return 0;
-    // Stripes have few divisors that are too small: of a multiple of 64 KiB the 16th part is always whole pages.
+    // Stripes have few divisors that are too small: of a multiple of 64 KiB the 16th part is always whole
+    // pages.
     for (std::int64_t parts = (stripe_bytes - 1) / cb_bytes + 1; stripe_bytes / parts >= page_bytes; ++parts)
         if (stripe_bytes % (parts * page_bytes) == 0) return stripe_bytes / parts;
     return 0;
@@ -98,7 +99,8 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
         place.round = of_object.num_cycles++;
         num_rounds = std::max<std::int64_t>(num_rounds, of_object.num_cycles);
     }
-    // Each domain begins elsewhere in the range: a file's neighbouring parts are on few nodes, whose network would be the limit.
+    // Each domain begins elsewhere in the range: a file's neighbouring parts are on few nodes, whose network
+    // would be the limit.
     for (Domains::Place& place : domains.places) {
         const std::int64_t first = place.domain * num_rounds / aggregators;
         place.round = static_cast<std::int32_t>((place.round - first + num_rounds) % num_rounds);

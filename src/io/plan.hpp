@@ -9,8 +9,9 @@
 
 namespace hakobi::io {
 
-/// A file's stripes, as a plan divides them: an *object* is what lies on one server of every num_objects-th stripe. Each domain
-/// is written through `num_lanes` rings of collective buffers, an object through one of them.
+/// A file's stripes, as a plan divides them: an *object* is what lies on one server of every num_objects-th
+/// stripe. Each domain is written through `num_lanes` rings of collective buffers, an object through one of
+/// them.
 struct StripedPlan {
     std::int64_t stripe_bytes = 0;
     int num_objects = 0;
@@ -19,15 +20,16 @@ struct StripedPlan {
     friend bool operator==(const StripedPlan&, const StripedPlan&) = default;
 };
 
-/// The part of the file that one phase of a collective call covers, divided into cycles of one collective buffer, and
-/// the cycles into file domains, one an aggregator.
+/// The part of the file that one phase of a collective call covers, divided into cycles of one collective
+/// buffer, and the cycles into file domains, one an aggregator.
 ///
-/// Contiguous: aggregator a owns cycles [a * cycles_per_domain, …). Cycle boundaries are multiples of the alignment, so that no
-/// cycle crosses a stripe that it does not own whole.
+/// Contiguous: aggregator a owns cycles [a * cycles_per_domain, …). Cycle boundaries are multiples of the
+/// alignment, so that no cycle crosses a stripe that it does not own whole.
 ///
-/// By server: the objects, each with its stripes in order, stand one behind the other, and every aggregator gets an equal part
-/// of that row. So an object has one aggregator, or where these are more than objects a few with a contiguous part of it each;
-/// which ones does not depend on the range, so that what one call has locked the next one finds locked by the same node.
+/// By server: the objects, each with its stripes in order, stand one behind the other, and every aggregator
+/// gets an equal part of that row. So an object has one aggregator, or where these are more than objects a
+/// few with a contiguous part of it each; which ones does not depend on the range, so that what one call has
+/// locked the next one finds locked by the same node.
 struct Domains {
     std::int64_t begin_bytes = 0, end_bytes = 0;  ///< clipped to what is asked
     std::int64_t base_bytes = 0;                  ///< begin_bytes rounded down to the alignment
@@ -125,8 +127,9 @@ struct Division {
     int num_objects = 0;                ///< 0: contiguous
     int num_lanes = 1;
 };
-/// The domains of the next phase of a call of which [begin, end) is left: enough cycles that all buffers have something to do,
-/// also when there is little, and no more than the tags of a domain's messages tell apart (one for a cycle and a node).
+/// The domains of the next phase of a call of which [begin, end) is left: enough cycles that all buffers have
+/// something to do, also when there is little, and no more than the tags of a domain's messages tell apart
+/// (one for a cycle and a node).
 [[nodiscard]] Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division);
 
 /// One rank's part of one cycle: the bytes [stream_begin, stream_end) of its region.
@@ -134,8 +137,9 @@ struct CyclePart {
     std::int64_t cycle = 0;
     std::int64_t stream_begin = 0, stream_end = 0;
 };
-/// The cycles that an ordered region has bytes in, in the order in which all ranks work: the first cycle of every
-/// domain (by server: of every object of it), then the second, and so on, which keeps all aggregators and servers busy.
+/// The cycles that an ordered region has bytes in, in the order in which all ranks work: the first cycle of
+/// every domain (by server: of every object of it), then the second, and so on, which keeps all aggregators
+/// and servers busy.
 [[nodiscard]] std::vector<CyclePart> parts_of(const Region& region, const Domains& domains);
 
 /// Returns the ranks that aggregate: `count` of them (0: `per_node` a node), spread over the nodes and within

@@ -42,8 +42,8 @@ std::string final_name(std::string path) {
     return path.substr(0, path.size() - end.size() - num_digits - 1);
 }
 
-/// Whether this was not yet said of another file whose name differs in digits alone: what holds for the steps of a series is said of
-/// the first.
+/// Whether this was not yet said of another file whose name differs in digits alone: what holds for the steps
+/// of a series is said of the first.
 bool is_news(const std::string& path, const std::string& text) {
     static std::map<std::string, std::string>
         said;  // text with the names' pattern -> the file of which it was said

@@ -18,8 +18,8 @@ namespace hakobi::io {
 
 struct NodeBuffers;
 
-/// Says on stderr, on rank 0, what the engine decides and why, when HAKOBI_EXPLAIN=1; each decision once until it changes,
-/// and of files whose names differ in digits alone (the steps of a series) of the first.
+/// Says on stderr, on rank 0, what the engine decides and why, when HAKOBI_EXPLAIN=1; each decision once
+/// until it changes, and of files whose names differ in digits alone (the steps of a series) of the first.
 class Explainer {
   public:
     Explainer() = default;
@@ -84,8 +84,8 @@ struct Account {
     ReportWishes wants;
     std::shared_ptr<ServerWatch> servers;  ///< of an aggregator, where the storage's servers are watched
 
-    /// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for (hakobi_profile,
-    /// HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
+    /// Collective: on rank 0's stderr the counters by rank and the calls, where that is asked for
+    /// (hakobi_profile, HAKOBI_PROFILE=1), and the trace that HAKOBI_TRACE names.
     void report(const Comm& comm, const std::string& path);
 };
 

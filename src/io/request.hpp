@@ -16,8 +16,8 @@ namespace hakobi::io {
 
 /// Told to a writer when all that it stores of one call is stored.
 struct WhenStored {
-    /// The file that it wrote to, and which writer it is of how many. Called once on each writer, on any thread, before the call's
-    /// `wait` returns; not after an error of that writer.
+    /// The file that it wrote to, and which writer it is of how many. Called once on each writer, on any
+    /// thread, before the call's `wait` returns; not after an error of that writer.
     std::function<void(storage::File& file, int writer, int num_writers)> tell = {};
     /// The bytes that the writer has stored are brought to stable storage before. The system tells a failed
     /// sync once: it is the call's error.

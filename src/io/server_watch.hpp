@@ -25,15 +25,16 @@ struct ServerTimes {
     }
 };
 
-/// The servers of one file, as one aggregator's accesses see them: holds back what would be too many requests in flight for one of
-/// them, and knows who is late. Any thread.
+/// The servers of one file, as one aggregator's accesses see them: holds back what would be too many requests
+/// in flight for one of them, and knows who is late. Any thread.
 class ServerWatch {
   public:
-    /// `servers`: of each object of the file; empty: nothing is known, all requests go to one that has no name. `most_requests`: in
-    /// flight for each, at least 1.
+    /// `servers`: of each object of the file; empty: nothing is known, all requests go to one that has no
+    /// name. `most_requests`: in flight for each, at least 1.
     ServerWatch(std::vector<int> servers, int most_requests);
 
-    /// Whether the request for this object may begin, now; else it is kept until `end` or `take_late` names it.
+    /// Whether the request for this object may begin, now; else it is kept until `end` or `take_late` names
+    /// it.
     [[nodiscard]] bool begin(storage::Request& request, int object, double now_s);
     struct Ended {
         bool is_taken = false;             ///< `take_late` has had it: somebody else has done what follows
@@ -79,7 +80,8 @@ class ServerWatch {
 [[nodiscard]] std::string name_of_server(std::int64_t server);
 /// Adds up what several aggregators saw, by server.
 [[nodiscard]] std::vector<ServerTimes> summed(const std::vector<ServerTimes>& all);
-/// Those that stand out: a request took a second or more, and ten times the mean of the others' requests. Slowest first. Pure.
+/// Those that stand out: a request took a second or more, and ten times the mean of the others' requests.
+/// Slowest first. Pure.
 [[nodiscard]] std::vector<ServerTimes> late_of(const std::vector<ServerTimes>& servers);
 /// "server 5 answered after 10.0 s; the others after 0.02 s on average"; "" where none stands out.
 [[nodiscard]] std::string words_of_late(const std::vector<ServerTimes>& servers);

@@ -7,8 +7,8 @@
 namespace hakobi::io {
 namespace {
 
-// Waiting ranks may look for their word a while where each has a core of its own: waking one of an idle core takes as long
-// as writing some 200 KB. They give way to the I/O threads meanwhile.
+// Waiting ranks may look for their word a while where each has a core of its own: waking one of an idle core
+// takes as long as writing some 200 KB. They give way to the I/O threads meanwhile.
 Patience patience_for(int node_size) {
     return node_size <= num_cores() ? Patience{.spins = 2000, .yields = 500}
                                     : Patience{.spins = 20, .yields = 16};

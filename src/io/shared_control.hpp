@@ -15,14 +15,15 @@ namespace hakobi::io {
 /// The control block that the ranks of a node share for one open file (slots.hpp), as one of them sees it.
 class SharedControl {
   public:
-    /// Collective over the node's ranks: the leader lays the memory out. Nobody uses it before `join`, which follows a meeting
-    /// of all ranks. Returns the same on the node.
+    /// Collective over the node's ranks: the leader lays the memory out. Nobody uses it before `join`, which
+    /// follows a meeting of all ranks. Returns the same on the node.
     Status set_up(const Comm& comm);
     /// The size of the control block on a node of so many ranks. Pages that only long phases use stay
     /// untouched.
     [[nodiscard]] static std::int64_t bytes_needed(int node_size);
     void join();
-    /// Local: gives the memory back, or puts it aside for the Comm's next file (collective over the node's ranks).
+    /// Local: gives the memory back, or puts it aside for the Comm's next file (collective over the node's
+    /// ranks).
     void free() { window_.free(); }
     void keep() { node::NodeWindow::keep(comm_, window_); }
 

@@ -226,8 +226,9 @@ void Shuffle::end_part(const Copying& copied) {
     PhaseSite::arrive(at.state, at.slot, site_.tally(part.cycle).num_contributions());
     const bool is_write = site_.plan.is_write;
     site_.timeline.add({is_write ? "deposit" : "collect", 0, start_s, end_s, part.cycle});
-    // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them before the next
-    // rank gets the core, and the storage would wait until the last one has come: take turns while that is so.
+    // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them
+    // before the next rank gets the core, and the storage would wait until the last one has come: take turns
+    // while that is so.
     const std::uint32_t first_turn = site_.plan.first_turns[site_.plan.lane_index(part.cycle)];
     if (is_write && takes_turns_ &&
         at.turn - first_turn < static_cast<std::uint32_t>(site_.buffers.rings.num_slots))

@@ -15,18 +15,19 @@
 
 namespace hakobi::io {
 
-/// One rank's first stage of one phase: its data between its memory and the collective buffers of its node, and, where
-/// there are more nodes, messages between nodes. See the numbered steps at the head of engine.cpp.
+/// One rank's first stage of one phase: its data between its memory and the collective buffers of its node,
+/// and, where there are more nodes, messages between nodes. See the numbered steps at the head of engine.cpp.
 class Shuffle {
   public:
     /// `patience`: the team's.
     Shuffle(const PhaseSite& site, const Patience& patience);
 
-    /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before number_turns.
+    /// Adds this rank's parts to the tallies, and as aggregator what other nodes will send. Before
+    /// number_turns.
     static std::vector<CyclePart> announce(const PhaseSite& site, const Region& file);
 
-    /// Moves all parts; returns when this rank's memory is its own again and no message needs it. An error is a device's, whose
-    /// copies have failed: all parts have been passed on all the same.
+    /// Moves all parts; returns when this rank's memory is its own again and no message needs it. An error is
+    /// a device's, whose copies have failed: all parts have been passed on all the same.
     Status run(const PhaseData& data, std::span<const CyclePart> parts);
 
   private:
@@ -55,7 +56,8 @@ class Shuffle {
     std::int64_t read_part(const PhaseData& data, const CyclePart& part, Cursor& file, Cursor& memory);
     /// This rank's contribution is made: counts it, and passes the buffer on after the last.
     void end_part(const Copying& copied);
-    /// Before any wait for a buffer all of them: another rank, or this one, may wait for the parts that are on their way.
+    /// Before any wait for a buffer all of them: another rank, or this one, may wait for the parts that are
+    /// on their way.
     void complete_copies(std::size_t most_left);
     void wait_for(FutexWord& word, std::uint32_t value);
 

@@ -14,16 +14,16 @@
 
 namespace hakobi::io {
 
-// The shared memory of one node: of its crew (crew.hpp) the aggregators' states, beside the collective buffers; of an open
-// file the control block. The head of engine.cpp says who writes what when; this file is the layout. Everything is plain
-// data and lock-free atomics.
+// The shared memory of one node: of its crew (crew.hpp) the aggregators' states, beside the collective
+// buffers; of an open file the control block. The head of engine.cpp says who writes what when; this file is
+// the layout. Everything is plain data and lock-free atomics.
 
 constexpr int max_depth = 256;                    // collective buffers of one aggregator
 constexpr std::int64_t mailbox_bytes = 16 << 10;  // a small request travels in its rank's mailbox
 constexpr int mailbox_pieces = 64;
 
-/// How an aggregator's buffers, or a node's staging buffers, are divided into rings, one a lane: each takes its own turns, so that
-/// a ring whose server does not answer holds up no other.
+/// How an aggregator's buffers, or a node's staging buffers, are divided into rings, one a lane: each takes
+/// its own turns, so that a ring whose server does not answer holds up no other.
 struct Rings {
     int num = 1;
     int num_slots = 0;            ///< of each
@@ -41,8 +41,8 @@ struct Rings {
     friend bool operator==(const Rings&, const Rings&) = default;
 };
 
-/// A collective buffer's state. A *turn* is the number of a used cycle in its lane's order, through all phases of all
-/// files; of n buffers of a ring, the b-th serves the turns b, b + n, b + 2 n, …
+/// A collective buffer's state. A *turn* is the number of a used cycle in its lane's order, through all
+/// phases of all files; of n buffers of a ring, the b-th serves the turns b, b + n, b + 2 n, …
 struct alignas(64) Slot {
     /// Writing: the turn that may be deposited. Reading: `filled | turn` when that turn's bytes are in.
     FutexWord turn;
@@ -150,7 +150,8 @@ struct ControlBlock {
     std::atomic<std::int64_t> meets_from;  ///< the call from which they meet again, once it is closed
     alignas(64)
         std::atomic<std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
-    // RankPlace[node_size], CycleTally[max_cycles_of_phase] and NodeParts::Bytes[node_size][max_cycles_of_phase] follow.
+    // RankPlace[node_size], CycleTally[max_cycles_of_phase] and
+    // NodeParts::Bytes[node_size][max_cycles_of_phase] follow.
 };
 
 }  // namespace hakobi::io

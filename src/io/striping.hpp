@@ -7,7 +7,8 @@
 
 namespace hakobi::io {
 
-// How the engine uses a file's stripes: which aggregators, which domains, how many requests. Pure; the thresholds are policy.hpp's.
+// How the engine uses a file's stripes: which aggregators, which domains, how many requests. Pure; the
+// thresholds are policy.hpp's.
 
 /// A file's stripes as all ranks know them: those of the part of its layout that holds the bulk of a large
 /// file.
@@ -18,14 +19,16 @@ struct FileStripes {
     [[nodiscard]] int servers() const { return num_servers > 0 ? num_servers : num_objects; }
 };
 
-/// Whether cycles of a buffer of `cb_bytes` can be whole parts of stripes, large enough to be a server's request each.
+/// Whether cycles of a buffer of `cb_bytes` can be whole parts of stripes, large enough to be a server's
+/// request each.
 [[nodiscard]] bool can_go_by_server(const FileStripes& stripes, std::int64_t cb_bytes);
 
-/// Aggregators of a file, where nobody has asked for a number: one a node; more where the nodes have many servers each; no more
-/// than servers can use.
+/// Aggregators of a file, where nobody has asked for a number: one a node; more where the nodes have many
+/// servers each; no more than servers can use.
 [[nodiscard]] int aggregators_of(const FileStripes& stripes, int num_nodes, int largest_node);
 
-/// Requests in flight for a server, from one of `num_aggregators`. `asked`: hakobi_server_requests; 0: as many as pay.
+/// Requests in flight for a server, from one of `num_aggregators`. `asked`: hakobi_server_requests; 0: as
+/// many as pay.
 [[nodiscard]] int server_requests_of(const FileStripes& stripes, std::int64_t cb_bytes, int num_aggregators,
                                      int asked);
 

@@ -60,7 +60,8 @@ TEST(DomainsByServer, CyclesTileTheRangeWithinStripes) {
     }
 }
 
-// A row: how many objects on how many aggregators; how many aggregators write an object and objects an aggregator has, at most.
+// A row: how many objects on how many aggregators; how many aggregators write an object and objects an
+// aggregator has, at most.
 struct Row {
     int objects, aggregators, writers, objects_of_one;
 };

@@ -16,8 +16,8 @@ struct Agreed {
     }
 };
 
-/// Collective over `comm`: the most severe code of all ranks, its lowest rank, and that rank's text. One small
-/// all-reduce when nobody has an error; the text is sent only then.
+/// Collective over `comm`: the most severe code of all ranks, its lowest rank, and that rank's text. One
+/// small all-reduce when nobody has an error; the text is sent only then.
 Agreed agree(const Comm& comm, const Status& local);
 
 /// Collective: throws the agreed Error on every rank, or returns on every rank.

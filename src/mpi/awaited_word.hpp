@@ -8,14 +8,14 @@
 
 namespace hakobi::mpi {
 
-/// A word in shared memory that ranks wait for. It counts those that sleep on it or are about to, so that nobody asks the kernel
-/// to wake nobody. Zero at first.
+/// A word in shared memory that ranks wait for. It counts those that sleep on it or are about to, so that
+/// nobody asks the kernel to wake nobody. Zero at first.
 struct AwaitedWord {
     FutexWord word;
     std::atomic<std::uint32_t> num_asleep;
 
-    /// Until `done(word's value)`. Sequentially consistent, as the change of the word before `wake` is: either the sleeper sees
-    /// the change, or its waker sees the sleeper.
+    /// Until `done(word's value)`. Sequentially consistent, as the change of the word before `wake` is:
+    /// either the sleeper sees the change, or its waker sees the sleeper.
     template <class Done>
     void wait(const Comm& comm, Patience patience, Done done) {
         Wait wait(comm, patience);

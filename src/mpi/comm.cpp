@@ -59,9 +59,10 @@ constexpr bool is_simulated = true;
 constexpr bool is_simulated = false;
 #endif
 
-/// Collective: sets `node.comm` to those of the ranks of `comm`, which is freed, that share memory with this one. MPI calls ranks
-/// of one host a node, but they may be in containers that do not see each other's processes: whoever cannot map what the first
-/// rank has made is on another node, with those of the others that can share. That memory serves their rounds from then on.
+/// Collective: sets `node.comm` to those of the ranks of `comm`, which is freed, that share memory with this
+/// one. MPI calls ranks of one host a node, but they may be in containers that do not see each other's
+/// processes: whoever cannot map what the first rank has made is on another node, with those of the others
+/// that can share. That memory serves their rounds from then on.
 void find_sharing(MPI_Comm comm, OwnNode& node) {
     struct Offer {
         SharedMemory::Name name;

@@ -62,7 +62,8 @@ struct CommState {
     int rank = 0, size = 0;
     OwnNode node;
     Nodes nodes;
-    /// For collectives of few words: null where the MPI library's own are as fast, or ranks are on several nodes.
+    /// For collectives of few words: null where the MPI library's own are as fast, or ranks are on several
+    /// nodes.
     [[nodiscard]] NodeRound* round() {
         return nodes.count() == 1 && node.round.is_there() ? &node.round : nullptr;
     }
@@ -87,7 +88,8 @@ struct CommState {
     }
 };
 
-/// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who would wait for it.
+/// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who
+/// would wait for it.
 [[noreturn]] void end_program(const std::string& why);
 /// MPI_Abort with this line on stderr, and status 1.
 [[noreturn]] void abort_all(const std::string& line);

@@ -10,8 +10,8 @@
 
 namespace hakobi::mpi {
 
-// A device's queue as operations under way use it (under_way.hpp): where the device fails, the other ranks would wait for this
-// one, and the program ends as it does when MPI fails.
+// A device's queue as operations under way use it (under_way.hpp): where the device fails, the other ranks
+// would wait for this one, and the program ends as it does when MPI fails.
 
 /// A point in a queue, or none, which is over.
 class DeviceMark {

@@ -7,8 +7,8 @@
 
 namespace hakobi::mpi {
 
-/// The MPI library's own collective operations in a context, for plans that delegate. Input may be output as in
-/// CollectivePlan. Counts must pass `fits`. A failed call ends the program.
+/// The MPI library's own collective operations in a context, for plans that delegate. Input may be output as
+/// in CollectivePlan. Counts must pass `fits`. A failed call ends the program.
 class LibraryCollective {
   public:
     enum class Kind { allreduce, alltoall, allgather, broadcast };

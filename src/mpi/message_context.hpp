@@ -9,8 +9,8 @@
 
 namespace hakobi::mpi {
 
-/// A communicator of its own for one object's messages, or for those of one kind of object: they meet neither the
-/// program's nor others'. A cheap value; destruction never communicates.
+/// A communicator of its own for one object's messages, or for those of one kind of object: they meet neither
+/// the program's nor others'. A cheap value; destruction never communicates.
 class MessageContext {
   public:
     MessageContext() = default;
@@ -54,8 +54,8 @@ class MessagesUnderWay {
     int send(std::span<const std::byte> bytes, int to, int tag, int owner);
     int receive(std::span<std::byte> bytes, int from, int tag, int owner);
 
-    /// The owners of requests that became complete, once for each; `wait_some` blocks in MPI until there is one, if any is
-    /// under way. Valid until the next call. Both drive MPI's progress.
+    /// The owners of requests that became complete, once for each; `wait_some` blocks in MPI until there is
+    /// one, if any is under way. Valid until the next call. Both drive MPI's progress.
     [[nodiscard]] std::span<const int> wait_some();
     [[nodiscard]] std::span<const int> test_some();
     void wait_all();

@@ -14,11 +14,12 @@ namespace hakobi::mpi {
 /// Collective: every rank gets the maximum over the ranks, element by element.
 void all_max(const Comm& comm, std::span<std::int64_t> values);
 
-/// Collective: every rank gets the maximum over the ranks of each of `maxima` and the sum of each of `sums`, by one
-/// all-reduce.
+/// Collective: every rank gets the maximum over the ranks of each of `maxima` and the sum of each of `sums`,
+/// by one all-reduce.
 void all_max_and_sum(const Comm& comm, std::span<std::int64_t> maxima, std::span<std::int64_t> sums);
 
-/// Collective: every rank gets the sum over the ranks before it, element by element, and in `totals`, as long, over all.
+/// Collective: every rank gets the sum over the ranks before it, element by element, and in `totals`, as
+/// long, over all.
 void sum_before(const Comm& comm, std::span<std::int64_t> values, std::span<std::int64_t> totals);
 
 /// Collective over the node's ranks: every one gets the bits that any of them has set; as many bytes on each.

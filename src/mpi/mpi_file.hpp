@@ -18,18 +18,18 @@ namespace hakobi::mpi {
 /// rank stays in the collective). `hints` become the MPI_Info of the file.
 class MpiFile {
   public:
-    /// Collective; `hints` equal on all ranks. The file must exist. Where it fails on some rank no rank may use or
-    /// close the file; a handle that a library gave to others all the same is left to MPI_Finalize, since closing is
-    /// collective.
+    /// Collective; `hints` equal on all ranks. The file must exist. Where it fails on some rank no rank may
+    /// use or close the file; a handle that a library gave to others all the same is left to MPI_Finalize,
+    /// since closing is collective.
     static Status open(const Comm& comm, const std::string& path, const Hints& hints,
                        std::unique_ptr<MpiFile>& file);
 
     MpiFile(const MpiFile&) = delete;
     MpiFile& operator=(const MpiFile&) = delete;
 
-    /// Collective: writes the n-th byte of `memory` (by address) to the n-th byte of `file` (from the file's start;
-    /// ordered). `num_rounds` collective writes of at most `round_bytes` a rank are made, both equal on all ranks: no less
-    /// than any rank's bytes need, else `internal`.
+    /// Collective: writes the n-th byte of `memory` (by address) to the n-th byte of `file` (from the file's
+    /// start; ordered). `num_rounds` collective writes of at most `round_bytes` a rank are made, both equal
+    /// on all ranks: no less than any rank's bytes need, else `internal`.
     Status write_region_all(const Region& file, const Region& memory, std::int64_t num_rounds,
                             std::int64_t round_bytes = most_round_bytes);
     Status sync_all();   ///< Collective.
@@ -44,8 +44,8 @@ class MpiFile {
     MPI_File file_;
 };
 
-/// The datatype of a region's bytes, displacements from its origin, also where a count is more than an MPI call takes
-/// (`largest_count`). The caller frees it. MPI_DATATYPE_NULL for an empty region.
+/// The datatype of a region's bytes, displacements from its origin, also where a count is more than an MPI
+/// call takes (`largest_count`). The caller frees it. MPI_DATATYPE_NULL for an empty region.
 [[nodiscard]] MPI_Datatype datatype_of(const Region& region, std::int64_t largest_count = INT_MAX);
 
 }  // namespace hakobi::mpi

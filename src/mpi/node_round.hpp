@@ -11,14 +11,14 @@
 
 namespace hakobi::mpi {
 
-/// Collectives of a few words among a node's ranks, in memory that they share (decision 68). Where ranks exceed cores each step of an
-/// MPI library's own takes as long as it takes until the rank that it waits for has a core; here each rank needs one
-/// turn of a core:
+/// Collectives of a few words among a node's ranks, in memory that they share (decision 68). Where ranks
+/// exceed cores each step of an MPI library's own takes as long as it takes until the rank that it waits for
+/// has a core; here each rank needs one turn of a core:
 ///
 ///  1. A rank writes its row, and counts itself as arrived.
 ///  2. The last to arrive makes the result of the rows, and releases the others.
-///  3. Each reads the result. Results are in two places in turn: the one of this round is written to again in the round
-///     after the next, which nobody enters before all have read it.
+///  3. Each reads the result. Results are in two places in turn: the one of this round is written to again in
+///     the round after the next, which nobody enters before all have read it.
 ///
 /// Waiting progresses MPI (wait.hpp). Thread rule: one thread a rank.
 class NodeRound {
@@ -33,7 +33,8 @@ class NodeRound {
 
     // All collective over the node's ranks, with arguments of the same length.
 
-    /// `bytes`, row_bytes at most, become what `into` makes of all ranks': `into(result, row)` is called for each but the first.
+    /// `bytes`, row_bytes at most, become what `into` makes of all ranks': `into(result, row)` is called for
+    /// each but the first.
     template <class Into>
     void reduce(const Comm& comm, std::span<std::byte> bytes, Into into) {
         write(bytes);
@@ -75,7 +76,8 @@ class NodeRound {
         return made;
     }
 
-    /// Where ranks exceed cores the one that is waited for needs this core: giving way is cheaper than sleeping.
+    /// Where ranks exceed cores the one that is waited for needs this core: giving way is cheaper than
+    /// sleeping.
     static constexpr Patience patience{.spins = 20, .yields = 16};
 
     SharedMemory memory_;

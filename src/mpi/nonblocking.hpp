@@ -8,8 +8,8 @@
 
 namespace hakobi::mpi {
 
-/// A message of at most 2^31 - 1 bytes under way, in the library's own context. The bytes belong to it until `test`
-/// returned true. Moving only; destroying one that is under way is a bug.
+/// A message of at most 2^31 - 1 bytes under way, in the library's own context. The bytes belong to it until
+/// `test` returned true. Moving only; destroying one that is under way is a bug.
 class Pending {
   public:
     static Pending send(const Comm& comm, std::span<const std::byte> bytes, int to, int tag);

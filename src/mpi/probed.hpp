@@ -8,7 +8,8 @@
 
 namespace hakobi::mpi {
 
-/// A message of at most 2^31 - 1 bytes under way between buffer arrays, in their context. The bytes belong to it until `test` has returned true. Moving only; one under way that is destroyed is left to MPI.
+/// A message of at most 2^31 - 1 bytes under way between buffer arrays, in their context. The bytes belong to
+/// it until `test` has returned true. Moving only; one under way that is destroyed is left to MPI.
 class ProbedMessage {
   public:
     static ProbedMessage send(const MessageContext& context, std::span<const std::byte> bytes, int to,

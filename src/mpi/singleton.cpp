@@ -11,8 +11,8 @@ struct LauncherWords {
     const char *size, *rank;
     const char* told = size;  ///< what users know of it
 };
-/// A launcher below another one comes first: mpirun in a step of srun. A batch script, which is one process, has SLURM_NTASKS, but
-/// is no step.
+/// A launcher below another one comes first: mpirun in a step of srun. A batch script, which is one process,
+/// has SLURM_NTASKS, but is no step.
 constexpr std::array launchers_words{
     LauncherWords{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
     LauncherWords{"PMI_SIZE", "PMI_RANK"},

@@ -1,20 +1,24 @@
-// Hoefler, Siebert, Lumsdaine (2010), "Scalable communication protocols for dynamic sparse data exchange", algorithm NBX:
+// Hoefler, Siebert, Lumsdaine (2010), "Scalable communication protocols for dynamic sparse data exchange",
+// algorithm NBX:
 //
-//  1. Each rank starts its messages as synchronous sends: one is complete only when its receiver has matched it.
+//  1. Each rank starts its messages as synchronous sends: one is complete only when its receiver has matched
+//     it.
 //  2. It receives whatever comes, from any rank.
 //  3. When all its sends are complete it enters a nonblocking barrier, and goes on receiving.
-//  4. When the barrier is complete every rank has entered it: all messages of this exchange have been matched, and none can
-//     come any more. The rank waits for messages that were matched and are still under way.
+//  4. When the barrier is complete every rank has entered it: all messages of this exchange have been
+//     matched, and none can come any more. The rank waits for messages that were matched and are still under
+//     way.
 //
-// Two exchanges in a row. A rank that has left the first may send in the second while another has not seen yet that the
-// barrier of the first is complete: it must not take that message for one of the first. So each exchange has a tag of its
-// own, the next of the context, which all ranks count alike. Two tags would do: no rank can be two exchanges ahead, since
-// the barrier between waits for all.
+// Two exchanges in a row. A rank that has left the first may send in the second while another has not seen
+// yet that the barrier of the first is complete: it must not take that message for one of the first. So each
+// exchange has a tag of its own, the next of the context, which all ranks count alike. Two tags would do: no
+// rank can be two exchanges ahead, since the barrier between waits for all.
 //
 // All of it is below any tool: a recorder would keep every look that finds nothing.
 //
-// A message longer than a part goes as full parts, and then one that is shorter, empty if need be: it ends the message. MPI
-// keeps the order of messages from one rank with one tag, so that a rank's parts come in order.
+// A message longer than a part goes as full parts, and then one that is shorter, empty if need be: it ends
+// the message. MPI keeps the order of messages from one rank with one tag, so that a rank's parts come in
+// order.
 #include "mpi/sparse_exchange.hpp"
 
 #include <algorithm>

@@ -21,9 +21,10 @@ struct WordsFrom {
 /// Longest message that travels in one part: 1 GiB.
 constexpr std::int64_t most_words_of_a_part = std::int64_t{1} << 27;
 
-/// Collective over `comm`, whose `context` it is: each rank sends messages to ranks of its choice (itself too), and no rank
-/// knows who sends to it. Returns what came, by sender, and of one sender in the order in which it was sent. No step costs
-/// as much as there are ranks. `part_words` is equal on all ranks; longer messages go in parts.
+/// Collective over `comm`, whose `context` it is: each rank sends messages to ranks of its choice (itself
+/// too), and no rank knows who sends to it. Returns what came, by sender, and of one sender in the order in
+/// which it was sent. No step costs as much as there are ranks. `part_words` is equal on all ranks; longer
+/// messages go in parts.
 [[nodiscard]] std::vector<WordsFrom> sparse_exchange(const Comm& comm, MessageContext& context,
                                                      std::span<const WordsTo> messages,
                                                      std::int64_t part_words = most_words_of_a_part);

@@ -37,8 +37,8 @@ class UnderWay {
     [[nodiscard]] bool is_alone() const;
     /// Whether this may block in MPI: it is alone, and no other thread looks at it meanwhile.
     [[nodiscard]] bool may_block() const;
-    /// Until it is over. MPI's progress is driven by this operation's looks, or, where these may find that a device is not ready
-    /// yet, by this.
+    /// Until it is over. MPI's progress is driven by this operation's looks, or, where these may find that a
+    /// device is not ready yet, by this.
     void wait_until_over(const Comm& comm, Patience patience = {}, bool do_looks_call_mpi = true) const;
 
   private:

@@ -19,16 +19,16 @@ namespace {
 constexpr double first_sleep_s = 1e-4;
 constexpr double longest_apart_s = 0.1;
 constexpr double between_looks_s = 1.0;  // at the other processes
-// A poll that finds nothing takes 0.3 us (Open MPI 4.1) to 1 us (MPICH 4.0). One that worked so long may have moved something,
-// and there may be more of it: a long message's fragments come a few with each poll. Its own time alone counts: where cores are
-// shared, a poll of Open MPI leaves the core to others.
+// A poll that finds nothing takes 0.3 us (Open MPI 4.1) to 1 us (MPICH 4.0). One that worked so long may have
+// moved something, and there may be more of it: a long message's fragments come a few with each poll. Its own
+// time alone counts: where cores are shared, a poll of Open MPI leaves the core to others.
 constexpr double busy_poll_s = 5e-6;
 constexpr int most_polls = 8;  // in a row
 
 void poll(const CommState& state) {
     int is_there = 0;
-    // No message has this tag: one that is there already would be found without progress. Below any tool: a recorder would
-    // count calls that the program did not make.
+    // No message has this tag: one that is there already would be found without progress. Below any tool: a
+    // recorder would count calls that the program did not make.
     PMPI_Iprobe(MPI_ANY_SOURCE, state.highest_tag, state.internal, &is_there, MPI_STATUS_IGNORE);
 }
 
@@ -39,8 +39,8 @@ bool is_mpi_up() {
     return is_initialized != 0 && is_finalized == 0;
 }
 
-// Waking and looking after MPI takes some 4 us of a core. Beyond so many ranks a core they sleep longer, so that together they take
-// no more of it: 256 ranks on two cores would need more than one (decision 68).
+// Waking and looking after MPI takes some 4 us of a core. Beyond so many ranks a core they sleep longer, so
+// that together they take no more of it: 256 ranks on two cores would need more than one (decision 68).
 constexpr int ranks_of_a_core = 8;
 
 double crowding_of(const Comm& comm) {

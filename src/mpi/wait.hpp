@@ -4,16 +4,18 @@
 
 #include "base/futex.hpp"
 
-// Every wait on the thread that called us goes through here: MPI lets a program have messages pending across any call,
-// and some of them arrive only while their receiver, or their sender, is in MPI. A rank that slept here without looking
-// after MPI would hang such a program. I/O threads and dispatchers never call MPI and wait by base/futex.hpp alone; a
-// wait inside a blocking call of MPI needs none of this, and a wait with a Comm that is apart from MPI (node/apart.hpp) does not call it. The same holds for our own operations: what was started and not yet
-// waited for (under_way.hpp) goes on in every wait.
+// Every wait on the thread that called us goes through here: MPI lets a program have messages pending across
+// any call, and some of them arrive only while their receiver, or their sender, is in MPI. A rank that slept
+// here without looking after MPI would hang such a program. I/O threads and dispatchers never call MPI and
+// wait by base/futex.hpp alone; a wait inside a blocking call of MPI needs none of this, and a wait with a
+// Comm that is apart from MPI (node/apart.hpp) does not call it. The same holds for our own operations: what
+// was started and not yet waited for (under_way.hpp) goes on in every wait.
 
 namespace hakobi::mpi {
 
-/// Lets MPI move whatever messages the process has pending, and looks at what is under way; whether that moved. Local; the
-/// thread that may call MPI. Nothing with an empty Comm or outside MPI_Init and MPI_Finalize.
+/// Lets MPI move whatever messages the process has pending, and looks at what is under way; whether that
+/// moved. Local; the thread that may call MPI. Nothing with an empty Comm or outside MPI_Init and
+/// MPI_Finalize.
 bool progress(const Comm& comm);
 
 /// One wait of the calling thread, from its first look to its last:
@@ -21,11 +23,11 @@ bool progress(const Comm& comm);
 ///     mpi::Wait wait(comm, patience);
 ///     while (!is_there()) wait.pause(word, seen);
 ///
-/// First the patience is spent, as in futex_wait_until. Then each pause sleeps, on the word or for a time, longer and
-/// longer up to `longest_sleep_s`, and progresses MPI and what is under way before the next. A message that needs this rank is
-/// late by one such sleep at most. Sleeps are longer where a core has more than eight ranks: in proportion. After a second, and
-/// each second from then on, it looks whether the node's other ranks are alive: where one has died without an end to the program,
-/// it ends it and names the rank.
+/// First the patience is spent, as in futex_wait_until. Then each pause sleeps, on the word or for a time,
+/// longer and longer up to `longest_sleep_s`, and progresses MPI and what is under way before the next. A
+/// message that needs this rank is late by one such sleep at most. Sleeps are longer where a core has more
+/// than eight ranks: in proportion. After a second, and each second from then on, it looks whether the node's
+/// other ranks are alive: where one has died without an end to the program, it ends it and names the rank.
 class Wait {
   public:
     static constexpr double longest_sleep_s = 1e-3;
@@ -46,8 +48,8 @@ class Wait {
     }
     /// The same where nothing wakes this thread: between tests of a request, say. No patience.
     void pause() { doze(nullptr, 0); }
-    /// Between tests of requests that are waited for now, which progress MPI and which a sleep would hold up: spins as the
-    /// patience says, then leaves the core to others each time.
+    /// Between tests of requests that are waited for now, which progress MPI and which a sleep would hold up:
+    /// spins as the patience says, then leaves the core to others each time.
     void yield();
     /// Whether `pause` does not sleep yet.
     [[nodiscard]] bool is_patient() const { return patience_.spins > 0 || patience_.yields > 0; }

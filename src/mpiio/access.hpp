@@ -30,17 +30,18 @@ struct Outcome {
         false;  ///< nothing was done: the engine cannot start here, and the library has the file from now on
 };
 
-/// Whether the engine takes a collective access; all ranks decide alike. Where it does, there is an engine on return, which is
-/// collective over the file's communicator the first time. Where not, the reason is counted.
+/// Whether the engine takes a collective access; all ranks decide alike. Where it does, there is an engine on
+/// return, which is collective over the file's communicator the first time. Where not, the reason is counted.
 [[nodiscard]] bool takes(OpenFile& file);
 
-/// Queues a collective access of a file whose `is_queued`: what `perform` says of it holds, but that the call waits for nobody, and
-/// errors are told when the operation is over. Local.
+/// Queues a collective access of a file whose `is_queued`: what `perform` says of it holds, but that the call
+/// waits for nobody, and errors are told when the operation is over. Local.
 [[nodiscard]] std::shared_ptr<Operation> start(OpenFile& file, const Access& access);
 
-/// Performs a collective access that `takes` took. Collective over the file's communicator. A rank whose part cannot
-/// be described (a type that does not decode, offsets beyond 2^63) takes part with nothing and leaves its part to the
-/// MPI library's independent call. A rank whose arguments are wrong makes the call fail on all ranks.
+/// Performs a collective access that `takes` took. Collective over the file's communicator. A rank whose part
+/// cannot be described (a type that does not decode, offsets beyond 2^63) takes part with nothing and leaves
+/// its part to the MPI library's independent call. A rank whose arguments are wrong makes the call fail on
+/// all ranks.
 [[nodiscard]] Outcome perform(OpenFile& file, const Access& access);
 
 }  // namespace hakobi::mpiio

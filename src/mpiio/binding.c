@@ -1,8 +1,9 @@
-// The drop-in's calls of MPI, where one build serves an ABI that libraries of many names have: MPICH's (libmpich.so.12 in
-// Debian, libmpi.so.12 elsewhere and of Intel's, libmpi_gnu_123.so.12 of Cray's) and the standard's. Such a build names no
-// library that the loader would have to find. Each function is a jump through a pointer, and these lead to the library that the
-// program uses, even where another one is in the process too. (Open MPI's handles are addresses of its variables, which a
-// program has to be linked with; all of its libraries have one name.)
+// The drop-in's calls of MPI, where one build serves an ABI that libraries of many names have: MPICH's
+// (libmpich.so.12 in Debian, libmpi.so.12 elsewhere and of Intel's, libmpi_gnu_123.so.12 of Cray's) and the
+// standard's. Such a build names no library that the loader would have to find. Each function is a jump
+// through a pointer, and these lead to the library that the program uses, even where another one is in the
+// process too. (Open MPI's handles are addresses of its variables, which a program has to be linked with; all
+// of its libraries have one name.)
 //
 // On processors other than these two the drop-in is linked with the library.
 #define _GNU_SOURCE
@@ -39,7 +40,8 @@ static const void* object_of(const void* symbol) {
     return symbol != NULL && dladdr(symbol, &info) != 0 ? info.dli_fbase : NULL;
 }
 
-// A profiling tool's MPI_X, null without one: it stands before the library's, in an object that is not an MPI library itself.
+// A profiling tool's MPI_X, null without one: it stands before the library's, in an object that is not an MPI
+// library itself.
 static void* tools(const char* name, const void* library_at) {
     void* const first = dlsym(RTLD_DEFAULT, name);
     const void* const at = object_of(first);

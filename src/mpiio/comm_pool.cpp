@@ -17,9 +17,9 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Communicators are few in an MPI library (2,048 in MPICH, a file takes up to five), and each may hold buffers. So many are
-/// kept; files beyond share them, in programs that have one thread or groups of ranks that have none get new ones; and files
-/// for which these would become too many are the library's.
+/// Communicators are few in an MPI library (2,048 in MPICH, a file takes up to five), and each may hold
+/// buffers. So many are kept; files beyond share them, in programs that have one thread or groups of ranks
+/// that have none get new ones; and files for which these would become too many are the library's.
 constexpr std::size_t most_kept = 8, most = 64;
 
 // Beside the callers' own flags in one all-reduce.
@@ -90,7 +90,8 @@ void free_all_at_finalize() {
     std::call_once(once, [] { mpi::at_finalize(mpi::FinalizeStage::with_others, free_all); });
 }
 
-/// This process among all that may keep communicators, also among those that were started from MPI programs and count from 0 again.
+/// This process among all that may keep communicators, also among those that were started from MPI programs
+/// and count from 0 again.
 std::int64_t own_number() {
     int world_rank = 0;
     if (has_world()) PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -105,15 +106,15 @@ bool release(const std::shared_ptr<FileComm>& comm) {
     return true;
 }
 
-/// MPI_COMM_NULL on all ranks where no more can be made. A program's error handler is not asked; it stays where other threads
-/// may meet it.
+/// MPI_COMM_NULL on all ranks where no more can be made. A program's error handler is not asked; it stays
+/// where other threads may meet it.
 MPI_Comm split(MPI_Comm comm, int rank) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     const bool is_quiet =
         has_world() && !is_called_by_threads() && PMPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS;
     if (is_quiet) PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    // Split, since a duplicate would call the program's functions that copy attributes, and those that delete them when it
-    // is freed, which may be in MPI_Finalize. A program's error handler would be inherited.
+    // Split, since a duplicate would call the program's functions that copy attributes, and those that delete
+    // them when it is freed, which may be in MPI_Finalize. A program's error handler would be inherited.
     MPI_Comm made = MPI_COMM_NULL;
     if (PMPI_Comm_split(comm, 0, rank, &made) != MPI_SUCCESS) made = MPI_COMM_NULL;
     if (is_quiet) {

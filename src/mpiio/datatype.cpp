@@ -18,7 +18,7 @@ namespace {
 
 using Part = Region::Part;
 
-// --- Named types -----------------------------------------------------------------------------------------------------
+// --- Named types -------------------------------------------------------------------------------------------
 
 /// The pair types of MPI_MINLOC and MPI_MAXLOC: C structs, some with a hole inside.
 template <class Value>
@@ -46,14 +46,14 @@ Region named_region(MPI_Datatype type, std::int64_t size_bytes) {
     return {};
 }
 
-// --- Constructors of derived types -----------------------------------------------------------------------------------
+// --- Constructors of derived types -------------------------------------------------------------------------
 
 Part placed(std::int64_t offset_bytes, Region region) {
     return {offset_bytes, std::move(region)};
 }
 
-/// Blocks of a child at offsets: what indexed, hindexed and their block forms, and struct of one child, all are.
-/// Equal blocks at equal distances become one strided description.
+/// Blocks of a child at offsets: what indexed, hindexed and their block forms, and struct of one child, all
+/// are. Equal blocks at equal distances become one strided description.
 Region blocks(const Layout& child, std::span<const std::int64_t> offsets,
               std::span<const std::int64_t> lengths) {
     const std::size_t n = offsets.size();
@@ -136,8 +136,9 @@ Region subarray_region(const TypeContents& contents, const Layout& child) {
     return region;
 }
 
-/// The elements of one dimension that a place of the process grid owns (MPI standard, MPI_Type_create_darray):
-/// blocks of `block` elements dealt out in turn; `block` is the whole share for a block distribution.
+/// The elements of one dimension that a place of the process grid owns (MPI standard,
+/// MPI_Type_create_darray): blocks of `block` elements dealt out in turn; `block` is the whole share for a
+/// block distribution.
 Region dealt_region(std::int64_t extent, std::int64_t block, std::int64_t num_places, std::int64_t place,
                     std::int64_t stride_bytes, const Region& element) {
     const std::int64_t first = place * block;
@@ -155,7 +156,8 @@ Region dealt_region(std::int64_t extent, std::int64_t block, std::int64_t num_pl
 }
 
 Region darray_region(const TypeContents& contents, const Layout& child) {
-    // Integers: size, rank, ndims, gsizes[n], distribs[n], dargs[n], psizes[n], order; large counts: gsizes[n] alone.
+    // Integers: size, rank, ndims, gsizes[n], distribs[n], dargs[n], psizes[n], order; large counts:
+    // gsizes[n] alone.
     const auto n = static_cast<std::size_t>(contents.integer(2));
     const std::size_t after = contents.has_large_counts() ? 3 : 3 + n;
     const bool is_c_order = contents.integer(after + 3 * n) == MPI_ORDER_C;
@@ -233,8 +235,9 @@ Layout decode(MPI_Datatype type, const TypeContents& contents) {
     std::optional<Region> item = contents.is_leaf() ? named_region(type, size) : derived_region(contents);
     if (!item) return layout;
     layout.item = *std::move(item);
-    // The decoding checks itself: what does not have the size and the true extent that MPI states is left to the MPI
-    // library. (Open MPI 4.1 takes a vector of overlapping blocks with a negative stride for a contiguous type.)
+    // The decoding checks itself: what does not have the size and the true extent that MPI states is left to
+    // the MPI library. (Open MPI 4.1 takes a vector of overlapping blocks with a negative stride for a
+    // contiguous type.)
     MPI_Count true_lower = 0, true_extent = 0;
     PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent);
     layout.is_known = layout.item.valid() && layout.item.size_bytes() == layout.size_bytes &&
@@ -243,7 +246,7 @@ Layout decode(MPI_Datatype type, const TypeContents& contents) {
     return layout;
 }
 
-// --- The cache ---------------------------------------------------------------------------------------------------------
+// --- The cache ---------------------------------------------------------------------------------------------
 
 int delete_layout(MPI_Datatype, int, void* layout, void*) {
     delete static_cast<Layout*>(layout);
@@ -279,8 +282,8 @@ void keep_layout(MPI_Datatype type, const Layout& layout) {
     }
 }
 
-/// Leaf types are few and never freed, so a handle stays what it is: a table from handle to layout. A slot keeps the
-/// first type that comes; others of the same slot are decoded each time.
+/// Leaf types are few and never freed, so a handle stays what it is: a table from handle to layout. A slot
+/// keeps the first type that comes; others of the same slot are decoded each time.
 struct Leaf {
     MPI_Datatype type;
     Layout layout;
@@ -300,8 +303,8 @@ void keep_leaf(MPI_Datatype type, const Layout& layout) {
     }
 }
 
-/// Asks the library by a call that checks its datatype and moves nothing, where errors are returned. (MPICH checks neither
-/// in a send of no items nor in one to MPI_PROC_NULL.)
+/// Asks the library by a call that checks its datatype and moves nothing, where errors are returned. (MPICH
+/// checks neither in a send of no items nor in one to MPI_PROC_NULL.)
 bool takes_for_data(MPI_Datatype type) {
     static const MPI_Comm alone = [] {
         MPI_Comm made = MPI_COMM_NULL;

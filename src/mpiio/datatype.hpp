@@ -21,16 +21,17 @@ struct Layout {
     [[nodiscard]] bool is_dense() const noexcept;
 };
 
-/// Decodes a datatype by its envelope and contents, at any nesting. The result is kept on the datatype, as an MPI attribute, which
-/// dies with the type. `type` must be a valid datatype. Returns a layout with `is_known` false for a type that it cannot decode.
-/// Local; any thread.
+/// Decodes a datatype by its envelope and contents, at any nesting. The result is kept on the datatype, as an
+/// MPI attribute, which dies with the type. `type` must be a valid datatype. Returns a layout with `is_known`
+/// false for a type that it cannot decode. Local; any thread.
 [[nodiscard]] Layout layout_of(MPI_Datatype type);
 
-/// The same, with `is_committed`: the MPI library accepts the type for data. A library that does not check accepts every type.
-/// Between MPI_Init and MPI_Finalize. Local; any thread.
+/// The same, with `is_committed`: the MPI library accepts the type for data. A library that does not check
+/// accepts every type. Between MPI_Init and MPI_Finalize. Local; any thread.
 [[nodiscard]] Layout committed_layout_of(MPI_Datatype type);
 
-/// The size of a named type without holes whose layout has been asked for before; 0 for every other type. Local; any thread.
+/// The size of a named type without holes whose layout has been asked for before; 0 for every other type.
+/// Local; any thread.
 [[nodiscard]] std::int64_t dense_bytes_of_named(MPI_Datatype type);
 
 }  // namespace hakobi::mpiio

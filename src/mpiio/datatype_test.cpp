@@ -16,7 +16,8 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// The functions that the drop-in looks up in its process's library: here the one that the test is linked with.
+/// The functions that the drop-in looks up in its process's library: here the one that the test is linked
+/// with.
 [[maybe_unused]] const char* const missing = hakobi_mpiio_start(dlopen(nullptr, RTLD_LAZY));
 
 /// Frees the type at the end of the test.
@@ -152,8 +153,8 @@ TEST(Datatype, StructsOfDifferentTypesAndResizedOnes) {
     expect_like_pack(outer, 2);
 }
 
-/// A type of ints that the layout leaves to the MPI library: right only where the library states another true extent
-/// than the one of the ints that it packs (MPICH 4.0 for some cyclic arrays).
+/// A type of ints that the layout leaves to the MPI library: right only where the library states another true
+/// extent than the one of the ints that it packs (MPICH 4.0 for some cyclic arrays).
 void expect_misstated_extent(MPI_Datatype type) {
     MPI_Count stated_lower = 0, stated_extent = 0;
     MPI_Type_get_true_extent_x(type, &stated_lower, &stated_extent);

@@ -13,8 +13,8 @@
 
 namespace hakobi::mpiio {
 
-/// The engine's side of an open file. Invariant: there is an engine only where `why_not` is empty; it is made by the first
-/// collective access, and after an error by the next one.
+/// The engine's side of an open file. Invariant: there is an engine only where `why_not` is empty; it is made
+/// by the first collective access, and after an error by the next one.
 class EngineSide {
   public:
     std::string why_not;  ///< why the engine does not take this file; empty when it does. Equal on all ranks
@@ -23,21 +23,23 @@ class EngineSide {
 
     /// Null: there is none now. Equal on all ranks in that.
     [[nodiscard]] io::Engine* engine() const noexcept { return engine_.get(); }
-    /// Makes the engine. Collective over the file's communicator; the options of rank 0 hold. Returns the engine's error, equal on
-    /// all ranks; then there is none.
+    /// Makes the engine. Collective over the file's communicator; the options of rank 0 hold. Returns the
+    /// engine's error, equal on all ranks; then there is none.
     mpi::Agreed open(const FileFacts& facts, const io::EngineOptions& options, bool is_path_shown);
-    /// Closes the engine, also one that has failed: MPI lets the program go on (it may have made space). Collective.
+    /// Closes the engine, also one that has failed: MPI lets the program go on (it may have made space).
+    /// Collective.
     mpi::Agreed close();
     /// Summed over all engines that the file has had. Local.
     [[nodiscard]] io::EngineCounters counters() const;
 
-    /// Waits until the node's other ranks are through with the collective calls that this one is through with: before it looks at
-    /// the file by itself. Local; any thread.
+    /// Waits until the node's other ranks are through with the collective calls that this one is through
+    /// with: before it looks at the file by itself. Local; any thread.
     void wait_for_left_calls();
-    /// From now on no collective call of this rank fills holes: it has writes of its own under way, without a lock. Local; any
-    /// thread.
+    /// From now on no collective call of this rank fills holes: it has writes of its own under way, without a
+    /// lock. Local; any thread.
     void leave_holes();
-    /// A descriptor for storage::WriterLock, opened by the first call; -1 where the file cannot be read. Local; any thread.
+    /// A descriptor for storage::WriterLock, opened by the first call; -1 where the file cannot be read.
+    /// Local; any thread.
     [[nodiscard]] int lock_descriptor(const FileFacts& facts);
 
   private:

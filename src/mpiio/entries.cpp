@@ -19,7 +19,8 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// The file where the program's handle is a placeholder, of which the library could not answer for the file; else null.
+/// The file where the program's handle is a placeholder, of which the library could not answer for the file;
+/// else null.
 OpenFile* entered_late(MPI_File handle) {
     OpenFile* const file = entered(handle);
     return file != nullptr && file->library_side.is_placeholder ? file : nullptr;
@@ -40,7 +41,8 @@ int pass_of_one(OpenFile* known, MPI_File file, const Call& call) {
                             : pass(file, [&] { return call(file); });
 }
 
-/// Sets the size by rank 0. Collective. Returns an MPI error code, equal on all ranks; the handler has been called.
+/// Sets the size by rank 0. Collective. Returns an MPI error code, equal on all ranks; the handler has been
+/// called.
 int set_size_late(OpenFile& file, MPI_Offset size) {
     file.wait_for_queue();
     (void)agreed_error(file, MPI_SUCCESS);  // no rank is before its accesses so far
@@ -72,7 +74,7 @@ Access writing(const char* call, const void* buffer, std::int64_t count, MPI_Dat
 
 extern "C" {
 
-// --- Files -------------------------------------------------------------------------------------------------------------
+// --- Files -------------------------------------------------------------------------------------------------
 
 HAKOBI_EXPORT int hakobi_File_open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file) {
     using namespace hakobi::mpiio;
@@ -297,7 +299,7 @@ HAKOBI_EXPORT int hakobi_File_write_ordered_end(MPI_File file, const void* buffe
                        [&](MPI_File at) { return library.File_write_ordered_end(at, buffer, status); });
 }
 
-// --- Data access: each function is written once, in entries_data.inc ----------------------------------------------------
+// --- Data access: each function is written once, in entries_data.inc ---------------------------------------
 
 #define HAKOBI_ENTRY(name) HAKOBI_EXPORT int hakobi_##name
 #define HAKOBI_LIBRARY(name) hakobi::mpiio::library.name

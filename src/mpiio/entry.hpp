@@ -11,9 +11,9 @@
 
 namespace hakobi::mpiio {
 
-// How the entry points (entries.hpp) treat a call of the program, by the kind of the call. Each returns what the program's call
-// returns, the file's error handler called. `call(handle)` makes the MPI library's call of the same name. A handle that the drop-in
-// does not know goes straight on to the library.
+// How the entry points (entries.hpp) treat a call of the program, by the kind of the call. Each returns what
+// the program's call returns, the file's error handler called. `call(handle)` makes the MPI library's call of
+// the same name. A handle that the drop-in does not know goes straight on to the library.
 
 /// Turns MPI_SEEK_END and `offset` into an offset from the view's start (OMPIO forgets the view's holes).
 /// Changes both arguments, or neither where only the library knows the end. Local.
@@ -22,17 +22,19 @@ void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence);
 /// Says on stderr why a call with the shared file pointer fails. Local.
 int refuse_shared(const OpenFile& file);
 
-/// Queues a nonblocking collective access and makes its request. Local. Returns an MPI error code, the handler called.
+/// Queues a nonblocking collective access and makes its request. Local. Returns an MPI error code, the
+/// handler called.
 int start_with_request(OpenFile& file, const Access& access, MPI_Request* request);
 
 /// The second half of a split collective that is queued: waits for it.
 int end_split(OpenFile& file, const char* call, MPI_Status* status);
 
-/// Refuses a split collective call that begins or ends out of turn, with the MPI library's own error class. Local.
+/// Refuses a split collective call that begins or ends out of turn, with the MPI library's own error class.
+/// Local.
 int refuse_split(const OpenFile& file);
 
-/// Refuses an access that the file is not open for; MPI_SUCCESS for others. Equal on all ranks. The libraries return success from
-/// some such calls.
+/// Refuses an access that the file is not open for; MPI_SUCCESS for others. Equal on all ranks. The libraries
+/// return success from some such calls.
 inline int refused(const OpenFile& file, const Access& access) {
     if (access.is_write ? file.facts.can_write() : file.facts.can_read()) return MPI_SUCCESS;
     const int error = access.is_write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS;
@@ -65,7 +67,8 @@ int pass_ordered(MPI_File handle, const Access& access, const Call& call) {
     return pass_together(*file, Pointer::unused, call);
 }
 
-/// The blocking call of one rank, `blocking(handle, status)`, in place of a nonblocking one: its request is complete.
+/// The blocking call of one rank, `blocking(handle, status)`, in place of a nonblocking one: its request is
+/// complete.
 template <class Blocking>
 auto completed(MPI_Request* request, const Blocking& blocking) {
     return [request, &blocking](MPI_File at) {
@@ -89,12 +92,15 @@ int pass_nonblocking_read(MPI_File handle, const Access& access, MPI_Request* re
                : pass_access_alone(*file, access.pointer(), false, Ends::later, call);
 }
 
-/// A nonblocking collective access. It must not wait for other ranks to make it: the queue does (operation_queue.hpp).
+/// A nonblocking collective access. It must not wait for other ranks to make it: the queue does
+/// (operation_queue.hpp).
 ///
-/// Without a queue it is the library's (a write waits for the blocking calls that this rank has left before). There, where the view is held back, the rank makes it by `alone`, the nonblocking call of one rank that does
-/// the same, or by `blocking` what that cannot do. In Open MPI it always does: OMPIO does the same, and ROMIO has no such calls
-/// there. After a write the file's collective accesses go to the library, until the program must have completed it: the library
-/// may write back what it had read around this rank's bytes, over what the engine wrote meanwhile.
+/// Without a queue it is the library's (a write waits for the blocking calls that this rank has left before).
+/// There, where the view is held back, the rank makes it by `alone`, the nonblocking call of one rank that
+/// does the same, or by `blocking` what that cannot do. In Open MPI it always does: OMPIO does the same, and
+/// ROMIO has no such calls there. After a write the file's collective accesses go to the library, until the
+/// program must have completed it: the library may write back what it had read around this rank's bytes, over
+/// what the engine wrote meanwhile.
 template <class Call, class Alone, class Blocking>
 int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
                                 const Alone& alone, const Blocking& blocking) {
@@ -114,8 +120,8 @@ int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Reque
                        : pass_access_alone(*file, access.pointer(), access.is_write, Ends::later, alone);
 }
 
-/// A data access with the shared file pointer by this rank alone. The library must have the view (imports.hpp), else the access is
-/// refused.
+/// A data access with the shared file pointer by this rank alone. The library must have the view
+/// (imports.hpp), else the access is refused.
 template <class Call>
 int pass_shared(MPI_File handle, const Access& access, Ends ends, const Call& call) {
     OpenFile* const file = entered(handle);
@@ -132,7 +138,8 @@ int pass_shared(MPI_File handle, const Access& access, Ends ends, const Call& ca
     return told(*file, at, error);
 }
 
-/// A nonblocking read with the shared file pointer. Where it will begin, and whether it meets the end of the file, is not known.
+/// A nonblocking read with the shared file pointer. Where it will begin, and whether it meets the end of the
+/// file, is not known.
 template <class Call, class Blocking>
 int pass_shared_read(MPI_File handle, const Access& access, MPI_Request* request, const Call& call,
                      const Blocking& blocking) {
@@ -154,7 +161,8 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
     return outcome.error;
 }
 
-/// The first half of a split collective, which queues it. Without a queue it does all the work, as MPI lets either half do.
+/// The first half of a split collective, which queues it. Without a queue it does all the work, as MPI lets
+/// either half do.
 template <class Call>
 int split_begin(MPI_File handle, const Access& access, const Call& call) {
     using Split = ProgramSide::Split;
@@ -177,7 +185,8 @@ int split_begin(MPI_File handle, const Access& access, const Call& call) {
     return outcome.error;
 }
 
-/// The second half: by whoever began it. Without a first one, also where that failed, the library might wait or crash.
+/// The second half: by whoever began it. Without a first one, also where that failed, the library might wait
+/// or crash.
 template <class Call>
 int split_end(MPI_File handle, const char* call_name, MPI_Status* status, const Call& call) {
     using Split = ProgramSide::Split;

@@ -8,7 +8,8 @@
 
 namespace hakobi::mpiio {
 
-/// Texts of wrong arguments for which MPI has an error class of its own: all ranks learn the text, and the class by it.
+/// Texts of wrong arguments for which MPI has an error class of its own: all ranks learn the text, and the
+/// class by it.
 inline constexpr std::string_view no_datatype = "the datatype is MPI_DATATYPE_NULL";
 inline constexpr std::string_view not_committed = "the datatype is not committed";
 inline constexpr std::string_view negative_count = "the count is negative";

@@ -23,8 +23,8 @@ struct FileIdentity {
 /// Facts of an open file. MPI_File_open fills them in, and nothing changes until MPI_File_close. All
 /// functions are local and may be called from any thread.
 struct FileFacts {
-    /// The program's handle, which its error handlers are attached to: the MPI library's handle of the file, or a placeholder
-    /// (LibrarySide::is_placeholder).
+    /// The program's handle, which its error handlers are attached to: the MPI library's handle of the file,
+    /// or a placeholder (LibrarySide::is_placeholder).
     MPI_File handle = MPI_FILE_NULL;
     std::shared_ptr<FileComm> comms;  ///< over the ranks that opened the file together
     int rank = 0, num_ranks = 1;      ///< in `comms`

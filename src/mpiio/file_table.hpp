@@ -8,9 +8,9 @@
 
 namespace hakobi::mpiio {
 
-/// The files that this process has open, by the program's handle. They live until they are removed, never destroyed by the end of
-/// the process: a forked child and an exit without MPI_File_close leave them as they are. All functions are local and may be
-/// called from any thread.
+/// The files that this process has open, by the program's handle. They live until they are removed, never
+/// destroyed by the end of the process: a forked child and an exit without MPI_File_close leave them as they
+/// are. All functions are local and may be called from any thread.
 
 /// Null for a handle that is not known.
 OpenFile* find_file(MPI_File handle);
@@ -23,8 +23,8 @@ std::shared_ptr<OpenFile> remove_file(MPI_File handle);
 [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> all_files();
 /// All files in the table that are the same file as this one, which is among them.
 [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> handles_of(const OpenFile& file);
-/// Whether so many files are open that the MPI library, which needs one descriptor a file where the drop-in needs three and more,
-/// should have the next one alone.
+/// Whether so many files are open that the MPI library, which needs one descriptor a file where the drop-in
+/// needs three and more, should have the next one alone.
 [[nodiscard]] bool has_many_files();
 
 }  // namespace hakobi::mpiio

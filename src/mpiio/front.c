@@ -1,21 +1,24 @@
-// libhakobi_mpiio.so: what LD_PRELOAD names. It holds no MPI and links none, so that it can be loaded into every
-// process of a job (shells, launchers, Python before it imports mpi4py) and into programs of any MPI library.
+// libhakobi_mpiio.so: what LD_PRELOAD names. It holds no MPI and links none, so that it can be loaded into
+// every process of a job (shells, launchers, Python before it imports mpi4py) and into programs of any MPI
+// library.
 //
 // 1. It exports MPI_File_* and PMPI_File_*, each a jump through a pointer that the first call fills in. These
 //    functions have at most six arguments, all integers or pointers, which pass in registers whatever the MPI
 //    library's handle types are: the jump needs no <mpi.h>.
-// 2. At the first call the MPI library is in the process. It is found among all loaded objects, and its drop-in beside this
-//    library (front_library.c). Without one, a line says so, and every call goes straight on.
-// 3. PMPI_X reaches the drop-in's X. MPI_X does too, unless another library in the process also defines MPI_X (a
-//    PMPI tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the program's
-//    calls once, wherever it stands in the link order, and the Fortran layers that call PMPI_X (Open MPI) are
-//    reached as well as those that call MPI_X (MPICH).
-// 4. Darshan also defines PMPI_X, and looks up what it calls behind itself (RTLD_NEXT), so that one that stands behind this
-//    library would pass it by. It keeps what it has found in variables, __real_PMPI_X: they get the drop-in's X, and then both
-//    MPI_X and PMPI_X go to the tool first. For another tool that passes by, a line says where to put it.
-// 5. Large-count functions (MPI_X_c) are exported whatever the MPI library has; programs that run with many MPI
-//    libraries find out by their presence (mpi4py's wheel binds them weakly). Where the library or the drop-in has none, they
-//    are MPI_X, and a count that does not fit it is MPI_ERR_COUNT.
+// 2. At the first call the MPI library is in the process. It is found among all loaded objects, and its
+//    drop-in beside this library (front_library.c). Without one, a line says so, and every call goes straight
+//    on.
+// 3. PMPI_X reaches the drop-in's X. MPI_X does too, unless another library in the process also defines MPI_X
+//    (a PMPI tool): then MPI_X goes to the tool, whose PMPI_X comes back here. So a tool sees each of the
+//    program's calls once, wherever it stands in the link order, and the Fortran layers that call PMPI_X
+//    (Open MPI) are reached as well as those that call MPI_X (MPICH).
+// 4. Darshan also defines PMPI_X, and looks up what it calls behind itself (RTLD_NEXT), so that one that
+//    stands behind this library would pass it by. It keeps what it has found in variables, __real_PMPI_X:
+//    they get the drop-in's X, and then both MPI_X and PMPI_X go to the tool first. For another tool that
+//    passes by, a line says where to put it.
+// 5. Large-count functions (MPI_X_c) are exported whatever the MPI library has; programs that run with many
+//    MPI libraries find out by their presence (mpi4py's wheel binds them weakly). Where the library or the
+//    drop-in has none, they are MPI_X, and a count that does not fit it is MPI_ERR_COUNT.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -97,14 +100,16 @@ static function inner_of(int index) {
     return counted_open;
 }
 
-// Step 4: what stands behind this one with that name and is no MPI library, no front: a tool's. Null without one.
+// Step 4: what stands behind this one with that name and is no MPI library, no front: a tool's. Null without
+// one.
 static void* tool_behind(const char* name) {
     void* const next = dlsym(RTLD_NEXT, name);
     const void* const at = front_object(next);
     return at == NULL || at == library.at || front_is_front(next) ? NULL : next;
 }
 
-// Has the tool that defines `symbol` come back here from its X, and not pass by; returns whether it has such a variable.
+// Has the tool that defines `symbol` come back here from its X, and not pass by; returns whether it has such
+// a variable.
 static int turn_back(void* symbol, int index) {
     char name[64];
     snprintf(name, sizeof name, "__real_PMPI_%s", names[index]);

@@ -1,8 +1,10 @@
-// 1. An MPI library is an object that has PMPI_File_open and PMPI_Get_library_version itself, whatever its file is called. A
-//    tool has at most the first. If there are several, the one in which MPI is initialised is the program's.
-// 2. Its drop-in is called after its ABI: MPICH's (of Intel's, Cray's, MVAPICH's libraries, too), known by MPIR_Dup_fn, which
-//    is in that ABI's header; that of the MPI standard, known by what MPI_Abi_get_version answers; else after the library's
-//    soname (libmpi.so.40: Open MPI). It lies beside the front: libhakobi_mpiio-<ABI>.so.
+// 1. An MPI library is an object that has PMPI_File_open and PMPI_Get_library_version itself, whatever its
+//    file is called. A tool has at most the first. If there are several, the one in which MPI is initialised
+//    is the program's.
+// 2. Its drop-in is called after its ABI: MPICH's (of Intel's, Cray's, MVAPICH's libraries, too), known by
+//    MPIR_Dup_fn, which is in that ABI's header; that of the MPI standard, known by what MPI_Abi_get_version
+//    answers; else after the library's soname (libmpi.so.40: Open MPI). It lies beside the front:
+//    libhakobi_mpiio-<ABI>.so.
 // 3. If a process has two fronts, the first one works, and the second passes calls on.
 #define _GNU_SOURCE
 #include "mpiio/front_library.h"
@@ -77,8 +79,8 @@ static int collect(struct dl_phdr_info* info, size_t size, void* context) {
     return 0;
 }
 
-// Step 1, of the library that the object of this handle is or needs. Returns whether MPI is initialised in it, which settles
-// the search.
+// Step 1, of the library that the object of this handle is or needs. Returns whether MPI is initialised in
+// it, which settles the search.
 static int consider(void* object, struct front_library* found) {
     Dl_info info;
     void* const version = dlsym(object, "PMPI_Get_library_version");

@@ -13,8 +13,9 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// The dynamic symbols of a loaded object. glibc has relocated the addresses in its dynamic section; where a system
-/// leaves them as they are in the file (some do, for some architectures), they lie below the object's own.
+/// The dynamic symbols of a loaded object. glibc has relocated the addresses in its dynamic section; where a
+/// system leaves them as they are in the file (some do, for some architectures), they lie below the object's
+/// own.
 struct Symbols {
     const ElfW(Sym) * table = nullptr;
     const char* strings = nullptr;
@@ -103,7 +104,8 @@ int search_object(dl_phdr_info* object, std::size_t size, void* context) {
             }
         }
     };
-    // An MPI library defines thousands, whose names are on as many pages: they are looked at where they matter.
+    // An MPI library defines thousands, whose names are on as many pages: they are looked at where they
+    // matter.
     look(1, symbols.first_defined);
     if (imports[shared_pointer] || imports[queue] || is_program)
         look(std::max<std::size_t>(1, symbols.first_defined), symbols.num);

@@ -5,9 +5,9 @@
 
 namespace hakobi::mpiio {
 
-/// The file functions of the MPI library underneath, by address: the names themselves lead back to the drop-in, which
-/// stands in front of them (front.c). And those of MPI 4 that not every library of the ABI has (MPICH 3, Cray MPICH 8): one that it
-/// lacks is null, as are all large-count functions there.
+/// The file functions of the MPI library underneath, by address: the names themselves lead back to the
+/// drop-in, which stands in front of them (front.c). And those of MPI 4 that not every library of the ABI has
+/// (MPICH 3, Cray MPICH 8): one that it lacks is null, as are all large-count functions there.
 struct Library {
 #define HAKOBI_FILE_FUNCTION(name) decltype(&::PMPI_##name) name = nullptr;
 #include "mpiio/functions.def"
@@ -31,10 +31,11 @@ extern Library library;
 /// "Open MPI v4.1.4, …" or "MPICH Version: 4.0.2": the first line of what the library calls itself.
 [[nodiscard]] const char* library_name();
 
-/// Exists while this thread is in a call of the MPI library. Calls that come in meanwhile on the same handle are the library's own (its
-/// file functions may call each other by name) and go straight on; those on another handle come from an error handler of the
-/// program. A handler may leave the library for good (longjmp), and then the object is not destroyed: one whose stack frame is
-/// not above that of a call that comes in is forgotten.
+/// Exists while this thread is in a call of the MPI library. Calls that come in meanwhile on the same handle
+/// are the library's own (its file functions may call each other by name) and go straight on; those on
+/// another handle come from an error handler of the program. A handler may leave the library for good
+/// (longjmp), and then the object is not destroyed: one whose stack frame is not above that of a call that
+/// comes in is forgotten.
 class Inside {
   public:
     [[gnu::always_inline]] explicit Inside(MPI_File handle = MPI_FILE_NULL) noexcept : place_(calls_.size) {
@@ -72,6 +73,7 @@ class Inside {
 
 }  // namespace hakobi::mpiio
 
-/// Called by the front with the handle of the process's MPI library. Returns null, or the name of a function that the drop-in
-/// cannot do without and the library lacks: then no other function of the drop-in may be called.
+/// Called by the front with the handle of the process's MPI library. Returns null, or the name of a function
+/// that the drop-in cannot do without and the library lacks: then no other function of the drop-in may be
+/// called.
 extern "C" HAKOBI_EXPORT const char* hakobi_mpiio_start(void* mpi_library);

@@ -9,10 +9,11 @@
 
 namespace hakobi::mpiio {
 
-// How the MPI library's own calls are made on the program's files. `call` is a function of the handle, or of nothing, that
-// makes the call and returns its MPI error code.
+// How the MPI library's own calls are made on the program's files. `call` is a function of the handle, or of
+// nothing, that makes the call and returns its MPI error code.
 
-/// The file that a call from the program is about; null for one that is not known, and for the MPI library's own call.
+/// The file that a call from the program is about; null for one that is not known, and for the MPI library's
+/// own call.
 [[gnu::always_inline]] inline OpenFile* entered(MPI_File handle) {
     return Inside::covers(handle) ? nullptr : find_file(handle);
 }
@@ -27,16 +28,17 @@ int pass(MPI_File handle, const Call& call) {
 /// Whether a call uses and moves the individual file pointer.
 enum class Pointer { unused, individual };
 
-/// Calls the file's error handler where `handle`, whose call returned `error`, is not the program's own and therefore has none.
-/// Returns the error.
+/// Calls the file's error handler where `handle`, whose call returned `error`, is not the program's own and
+/// therefore has none. Returns the error.
 inline int told(const OpenFile& file, MPI_File handle, int error) {
     if (error != MPI_SUCCESS && handle != file.facts.handle)
         PMPI_File_call_errhandler(file.facts.handle, error);
     return error;
 }
 
-/// Makes a call of this rank alone on a known file: `call(handle)` with the handle that has the program's view. Local. Returns its
-/// MPI error code; `handle` is where it came from, whose error handler has been called if it is the program's own.
+/// Makes a call of this rank alone on a known file: `call(handle)` with the handle that has the program's
+/// view. Local. Returns its MPI error code; `handle` is where it came from, whose error handler has been
+/// called if it is the program's own.
 template <class Call>
 int call_alone(OpenFile& file, Pointer pointer, MPI_File& handle, const Call& call) {
     const Inside inside(file.facts.handle);
@@ -68,11 +70,12 @@ int pass_access_alone(OpenFile& file, Pointer pointer, bool is_write, Ends ends,
     return told(file, handle, error);
 }
 
-/// Has the library open the file, and gives it the view that is held back, before a call that all ranks make. Collective where a
-/// view is held back. Returns an MPI error code, the program's error handler called.
+/// Has the library open the file, and gives it the view that is held back, before a call that all ranks make.
+/// Collective where a view is held back. Returns an MPI error code, the program's error handler called.
 int settle_view(OpenFile& file);
 
-/// Makes a call that all ranks of a known file make. Collective. Returns its MPI error code, the program's error handler called.
+/// Makes a call that all ranks of a known file make. Collective. Returns its MPI error code, the program's
+/// error handler called.
 template <class Call>
 int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
     int error = settle_view(file);

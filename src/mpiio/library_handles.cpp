@@ -10,8 +10,8 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// By which path to open what the link `link` leads to: its name, since the libraries make files beside it for shared
-/// pointers; the link where the name is another file's by now, or too long for OMPIO.
+/// By which path to open what the link `link` leads to: its name, since the libraries make files beside it
+/// for shared pointers; the link where the name is another file's by now, or too long for OMPIO.
 std::string named(const std::string& link) {
     std::string name = target_of(link);
     struct stat of_name = {}, of_link = {};
@@ -79,7 +79,8 @@ int LibraryHandles::handle_for_one_rank(MPI_File& handle) {
     handle = file_;
     if (files_handle_will_do()) return MPI_SUCCESS;
     const std::lock_guard lock(mutex_);
-    // The pointer is on our side while the view is held back: it moves to this handle as to one of the rank's own.
+    // The pointer is on our side while the view is held back: it moves to this handle as to one of the rank's
+    // own.
     if (opening_.num_ranks == 1) {
         const int error = set_on_file();
         handle = file_;
@@ -164,7 +165,8 @@ int LibraryHandles::open_as_file(MPI_Comm comm, const std::string& path, MPI_Fil
 int LibraryHandles::open_own() {
     if (own_ != MPI_FILE_NULL) return MPI_SUCCESS;
     const Inside inside;
-    // The file's hints too: where the program forbids data sieving, other ranks write between this one's bytes.
+    // The file's hints too: where the program forbids data sieving, other ranks write between this one's
+    // bytes.
     MPI_Info info = MPI_INFO_NULL;
     if (file_ != MPI_FILE_NULL) {
         if (library.File_get_info(file_, &info) != MPI_SUCCESS) info = MPI_INFO_NULL;

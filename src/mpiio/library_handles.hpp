@@ -13,15 +13,17 @@ namespace hakobi::mpiio {
 /// Names up to this length can be opened by every library: OMPIO appends to them in 256 bytes.
 inline constexpr std::size_t longest_name = 230;
 
-/// The MPI library's handles of a file, and the views that they have. To open the file there is expensive (1 to 15 ms for 8
-/// ranks on two cores), and so is setting a view (the libraries flatten the file type and communicate: 1 to 3 ms); neither is of
-/// use to a program whose accesses the engine takes. So the library opens the file, and gets the view, when it needs to:
-///  - for a call that goes to the library and that all ranks make, the file's handle is opened and gets the view;
-///  - for a call of one rank, which cannot involve the others, the rank opens the file for itself (MPI_COMM_SELF) and sets the
-///    view there. A view of all bytes, while the file's handle still has that one on this rank, needs neither; nor does a file of
-///    one rank.
-/// Until then the view is held back. Whether one is held back is the same on all ranks; where the file is not open from the start,
-/// the view of all bytes is.
+/// The MPI library's handles of a file, and the views that they have. To open the file there is expensive (1
+/// to 15 ms for 8 ranks on two cores), and so is setting a view (the libraries flatten the file type and
+/// communicate: 1 to 3 ms); neither is of use to a program whose accesses the engine takes. So the library
+/// opens the file, and gets the view, when it needs to:
+///  - for a call that goes to the library and that all ranks make, the file's handle is opened and gets the
+///    view;
+///  - for a call of one rank, which cannot involve the others, the rank opens the file for itself
+///    (MPI_COMM_SELF) and sets the view there. A view of all bytes, while the file's handle still has that
+///    one on this rank, needs neither; nor does a file of one rank.
+/// Until then the view is held back. Whether one is held back is the same on all ranks; where the file is not
+/// open from the start, the view of all bytes is.
 class LibraryHandles {
   public:
     LibraryHandles() = default;
@@ -34,7 +36,8 @@ class LibraryHandles {
     /// The library has not opened the file: it will, with `info` (of which a duplicate is kept). Local.
     void start_late(const FileFacts& facts, MPI_Info info);
 
-    /// The file's handle; MPI_FILE_NULL as long as the library has not opened the file. Equal on all ranks in that.
+    /// The file's handle; MPI_FILE_NULL as long as the library has not opened the file. Equal on all ranks in
+    /// that.
     [[nodiscard]] MPI_File file() const noexcept { return file_; }
 
     /// The program's view is held back from now on. All ranks call it together, without communication.
@@ -44,26 +47,30 @@ class LibraryHandles {
     [[nodiscard]] bool is_view_held_back() const noexcept { return is_held_back_; }
     /// The program's view, held back or set.
     [[nodiscard]] const ViewArguments& view() const noexcept { return view_; }
-    /// Opens the file's handle if it is not open, and sets the view that is held back on it. Collective. Returns an MPI error
-    /// code; the handler of the file's handle has been called if that was open from the start.
+    /// Opens the file's handle if it is not open, and sets the view that is held back on it. Collective.
+    /// Returns an MPI error code; the handler of the file's handle has been called if that was open from the
+    /// start.
     [[nodiscard]] int set_held_back_view();
 
-    /// The handle for a call of this rank alone, with the program's view: the file's, or the rank's own, which is opened if
-    /// needed. Local; any thread. Returns an MPI error code; a handler has been called if `handle` is the file's.
+    /// The handle for a call of this rank alone, with the program's view: the file's, or the rank's own,
+    /// which is opened if needed. Local; any thread. Returns an MPI error code; a handler has been called if
+    /// `handle` is the file's.
     [[nodiscard]] int handle_for_one_rank(MPI_File& handle);
     /// Returns the handle of the two that has the program's individual pointer, if the MPI library has it.
     [[nodiscard]] MPI_File handle_with_pointer();
 
-    /// New hints for the file, which the file's handle has already: they replace those of the view that is held back, and the
-    /// rank's own handle gets them too. Local. Returns an MPI error code; no handler is called.
-    [[nodiscard]] int set_info(MPI_Info info);
-    /// The hints that the file's handle has, or would have if it were open. Local. Returns an MPI error code; no handler is
+    /// New hints for the file, which the file's handle has already: they replace those of the view that is
+    /// held back, and the rank's own handle gets them too. Local. Returns an MPI error code; no handler is
     /// called.
+    [[nodiscard]] int set_info(MPI_Info info);
+    /// The hints that the file's handle has, or would have if it were open. Local. Returns an MPI error code;
+    /// no handler is called.
     [[nodiscard]] int get_info(MPI_Info* info);
     /// Returns the MPI library's result for a view, by setting it on the rank's own handle. Local. No handler
     /// is called.
     [[nodiscard]] int try_view(const ViewArguments& view);
-    /// MPI_File_sync for what this rank wrote by its own handle. Local. Returns an MPI error code; no handler is called.
+    /// MPI_File_sync for what this rank wrote by its own handle. Local. Returns an MPI error code; no handler
+    /// is called.
     [[nodiscard]] int sync_own();
     /// Closes the rank's own handle. Local.
     void close_own();

@@ -8,8 +8,8 @@
 
 namespace hakobi::mpiio {
 
-/// The MPI library's side of an open file. Invariants: a view is held back only where `gets_views_late`, and where
-/// `is_placeholder` the library has the file open only if one of its calls needed it.
+/// The MPI library's side of an open file. Invariants: a view is held back only where `gets_views_late`, and
+/// where `is_placeholder` the library has the file open only if one of its calls needed it.
 struct LibrarySide {
     LibraryHandles handles;
     FilePointer pointer;  ///< the individual one; use the functions below

@@ -1,5 +1,5 @@
-# Fails where the drop-in for an ABI of many libraries needs one of them by name: a function that it calls is not in
-# library_functions.def, and the linker took it from the MPI library.
+# Fails where the drop-in for an ABI of many libraries needs one of them by name: a function that it calls is
+# not in library_functions.def, and the linker took it from the MPI library.
 execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
 if(PROCESSOR MATCHES "^(x86_64|amd64|AMD64|aarch64|arm64)$" AND dynamic MATCHES "NEEDED[^\n]*\\[(libmpi[^]\n]*)\\]")
     set(needed ${CMAKE_MATCH_1})

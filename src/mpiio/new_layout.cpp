@@ -13,7 +13,8 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Collective. By a communicator without the program's attributes and error handler, whose functions a duplicate would call.
+/// Collective. By a communicator without the program's attributes and error handler, whose functions a
+/// duplicate would call.
 int count_nodes(MPI_Comm comm) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);

@@ -26,7 +26,8 @@ enum class Passed {
 };
 inline constexpr std::size_t num_passed = 6;
 
-/// How many calls of this rank went where. Any thread adds; `views` and `late_views` only the thread that sets the view.
+/// How many calls of this rank went where. Any thread adds; `views` and `late_views` only the thread that
+/// sets the view.
 struct Counts {
     std::atomic<std::int64_t> writes{0}, reads{0};  ///< collective calls that the engine took
     std::atomic<std::int64_t> queued{0};            ///< of them nonblocking or split
@@ -55,8 +56,8 @@ struct ProgramSide {
     std::shared_ptr<Operation> split_operation;  ///< where the queue has it
 };
 
-/// A file that the program has open: all that the drop-in knows behind an MPI_File. Lives in the table of open files
-/// (file_table.hpp).
+/// A file that the program has open: all that the drop-in knows behind an MPI_File. Lives in the table of
+/// open files (file_table.hpp).
 struct OpenFile {
     explicit OpenFile(FileFacts its_facts) : facts(std::move(its_facts)) {}
 
@@ -64,7 +65,8 @@ struct OpenFile {
     ProgramSide program;
     LibrarySide library_side;
     EngineSide engine_side;
-    /// For the nonblocking and split collectives; null where they go to the library. Equal on all ranks in that.
+    /// For the nonblocking and split collectives; null where they go to the library. Equal on all ranks in
+    /// that.
     std::unique_ptr<OperationQueue> queue;
     Counts counts;
 
@@ -75,7 +77,8 @@ struct OpenFile {
     }
     /// Whether they go through the queue now. Equal on all ranks.
     [[nodiscard]] bool is_queued() const noexcept { return queue != nullptr && is_taken(); }
-    /// Returns when what this rank has queued is over; MPI progresses meanwhile. Before each collective call that blocks.
+    /// Returns when what this rank has queued is over; MPI progresses meanwhile. Before each collective call
+    /// that blocks.
     void wait_for_queue() {
         if (queue != nullptr && queue->is_busy()) queue->wait_for_all(facts.comms->engine);
     }

@@ -33,8 +33,8 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// The part of a file name before its colon, in small letters, for the prefixes by which ROMIO names file systems (it
-/// knows them in small and in capital letters); else "".
+/// The part of a file name before its colon, in small letters, for the prefixes by which ROMIO names file
+/// systems (it knows them in small and in capital letters); else "".
 std::string_view prefix_of(std::string_view name) {
     static constexpr std::array<std::string_view, 14> known = {"ufs",   "nfs",     "xfs",  "lustre", "gpfs",
                                                                "panfs", "pvfs2",   "pvfs", "testfs", "daos",
@@ -55,8 +55,8 @@ bool is_posix(std::string_view prefix) {
            prefix == "gpfs" || prefix == "panfs";
 }
 
-/// By which path to find on this node what the MPI library opens as `name`: ROMIO takes a prefix off, OMPIO leaves it in the
-/// name. Null where both files are there and the library may be either.
+/// By which path to find on this node what the MPI library opens as `name`: ROMIO takes a prefix off, OMPIO
+/// leaves it in the name. Null where both files are there and the library may be either.
 const char* path_of(const char* name) {
     const std::string_view prefix = prefix_of(name);
     if (prefix.empty()) return name;
@@ -84,8 +84,8 @@ struct LateOpen {
     bool is_made = false;   ///< it was not there before
 };
 
-/// Rank 0's part of opening a file as the libraries do: it is there on return, or there is some error, which the library
-/// will meet again.
+/// Rank 0's part of opening a file as the libraries do: it is there on return, or there is some error, which
+/// the library will meet again.
 LateOpen make_for_late(const char* name, int mode) {
     const int access = (mode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
                        : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
@@ -101,8 +101,8 @@ LateOpen make_for_late(const char* name, int mode) {
     return made;
 }
 
-/// Fills in which file it is. `opened`: this rank has just opened it by POSIX calls in this mode; else -1. Returns why the engine
-/// cannot take it, as far as this rank sees; else "".
+/// Fills in which file it is. `opened`: this rank has just opened it by POSIX calls in this mode; else -1.
+/// Returns why the engine cannot take it, as far as this rank sees; else "".
 std::string examine(FileFacts& facts, Descriptor opened) {
     std::string why_not;
     if (!has_world())
@@ -138,8 +138,9 @@ std::string examine(FileFacts& facts, Descriptor opened) {
 /// Facts that ranks must know of each other at open; a bit stays when all ranks have it.
 constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8, queued = 16;
 
-/// Whether the library may open the file and get views when it needs them (library_handles.hpp), as far as this rank sees. A call
-/// with the shared file pointer is one rank's and needs the view on the file's handle: not in programs that can make one.
+/// Whether the library may open the file and get views when it needs them (library_handles.hpp), as far as
+/// this rank sees. A call with the shared file pointer is one rank's and needs the view on the file's handle:
+/// not in programs that can make one.
 bool may_be_late() {
     const char* const text = std::getenv("HAKOBI_LATE_VIEWS");
     return text != nullptr && *text != '\0' ? std::string_view(text) != "0" : !may_use_shared_pointers();
@@ -170,7 +171,8 @@ void end_queues_at_finalize() {
     });
 }
 
-/// Whether a file may not have the queue since other nodes use it, too: they must not lose this node's writes.
+/// Whether a file may not have the queue since other nodes use it, too: they must not lose this node's
+/// writes.
 bool may_lose_others_writes(const FileFacts& facts) {
     const Descriptor file(
         ::open(facts.opened_path().c_str(), (facts.can_read() ? O_RDONLY : O_WRONLY) | O_CLOEXEC));
@@ -200,7 +202,8 @@ void make_queue(OpenFile& file) {
     end_queues_at_finalize();
 }
 
-/// A new file in the table. `why_not`: this rank's reason against the engine; `all`: the flags that all ranks have.
+/// A new file in the table. `why_not`: this rank's reason against the engine; `all`: the flags that all ranks
+/// have.
 OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info) {
     if ((all & taken) == 0 && why_not.empty())
         why_not = "another rank cannot reach it by POSIX calls, or has too many files open";
@@ -220,8 +223,9 @@ OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info)
 /// meet, since it gets a layout by the number of their nodes.
 constexpr std::int64_t not_there = -1, lays_out = std::int64_t{1} << 40;
 
-/// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up. Collective. False: everything
-/// is as before, but that the file may be there, with its layout: `has_layout` on all ranks.
+/// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up.
+/// Collective. False: everything is as before, but that the file may be there, with its layout: `has_layout`
+/// on all ranks.
 bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle, bool& has_layout) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
@@ -267,7 +271,8 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
     return true;
 }
 
-/// By which name the library opens a file. OMPIO takes none of one letter, and no long one: that is then in `folder`.
+/// By which name the library opens a file. OMPIO takes none of one letter, and no long one: that is then in
+/// `folder`.
 std::string name_for_library(const std::string& name, Descriptor& folder) {
     if (!library.is_open_mpi) return name;
     if (name.size() == 1) return "./" + name;

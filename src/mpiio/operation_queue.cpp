@@ -52,7 +52,8 @@ Status OperationQueue::close(const Comm& comm) {
         end_engine();
         return ended_;
     }
-    // The engines' ends meet: the other ranks' threads come when their programs have called MPI_File_close, too.
+    // The engines' ends meet: the other ranks' threads come when their programs have called MPI_File_close,
+    // too.
     is_ending_.store(true);
     num_started_.fetch_add(1, std::memory_order_release);
     futex_wake_all(num_started_);

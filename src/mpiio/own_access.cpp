@@ -8,8 +8,9 @@
 namespace hakobi::mpiio {
 namespace {
 
-/// Whether somebody may be in a collective write of the file while this rank writes it by this handle: through another handle
-/// of it, or by another thread, or while the queue has some. A rank's one thread cannot, where all ranks of the program are the handle's.
+/// Whether somebody may be in a collective write of the file while this rank writes it by this handle:
+/// through another handle of it, or by another thread, or while the queue has some. A rank's one thread
+/// cannot, where all ranks of the program are the handle's.
 bool may_meet_fillers(const OpenFile& file, std::size_t num_handles) {
     if (!has_world() || (file.queue != nullptr && file.queue->is_busy())) return true;
     int world_size = 0;

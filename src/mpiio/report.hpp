@@ -16,8 +16,9 @@ void explain(const OpenFile& file, std::string_view text);
 /// Explains why the library has the file as a whole, where it has. Local.
 void explain_why_not(const OpenFile& file);
 
-/// Prints what the engine did for the file and which calls went to the library, summed over the ranks, on rank 0's stderr; the
-/// engine prints its own table before. For files with `is_reported`. Collective over the file's communicator.
+/// Prints what the engine did for the file and which calls went to the library, summed over the ranks, on
+/// rank 0's stderr; the engine prints its own table before. For files with `is_reported`. Collective over the
+/// file's communicator.
 void report(const OpenFile& file);
 
 }  // namespace hakobi::mpiio

@@ -88,10 +88,10 @@ class Waiter {
 
 thread_local Waiter waiter;
 
-// The handler of MPI_COMM_WORLD is called for what a generalised request returns, and by default ends the program. Errors of
-// accesses are the file's handler's, which has been called. So another one stands in meanwhile: Open MPI calls it, and it gives the
-// place back at once; MPICH 5 would return success after a function of ours, and gets MPI_ERRORS_RETURN, until the next look at a
-// request.
+// The handler of MPI_COMM_WORLD is called for what a generalised request returns, and by default ends the
+// program. Errors of accesses are the file's handler's, which has been called. So another one stands in
+// meanwhile: Open MPI calls it, and it gives the place back at once; MPICH 5 would return success after a
+// function of ours, and gets MPI_ERRORS_RETURN, until the next look at a request.
 class StandIn {
   public:
     static StandIn& get() {
@@ -134,7 +134,7 @@ class StandIn {
     std::atomic<bool> is_there_{false};
 };
 
-// --- What MPI calls ------------------------------------------------------------------------------------------------------
+// --- What MPI calls ----------------------------------------------------------------------------------------
 
 int query(void* state, MPI_Status* status) {
     auto& of = *static_cast<Pending*>(state);

@@ -18,13 +18,15 @@ bool is_plain(const Layout& type) {
            type.item.end_bytes() - type.item.begin_bytes() <= type.extent_bytes;
 }
 
-/// Whether a view's arguments are such that the MPI library would not refuse them, by what can be told without it.
+/// Whether a view's arguments are such that the MPI library would not refuse them, by what can be told
+/// without it.
 bool is_plain(MPI_Offset displacement, const Layout& etype, const Layout& filetype) {
     return displacement >= 0 && is_plain(etype) && is_plain(filetype) &&
            filetype.size_bytes % etype.size_bytes == 0;
 }
 
-/// Holds the view back. `is_plain`: the library would not refuse it. Local. Returns an MPI error code, the handler called.
+/// Holds the view back. `is_plain`: the library would not refuse it. Local. Returns an MPI error code, the
+/// handler called.
 int hold_back(OpenFile& file, ViewArguments arguments, bool is_plain) {
     if (!is_plain) {
         file.library_side.leave_pointer();  // which the rank's own handle loses by this

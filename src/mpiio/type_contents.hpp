@@ -9,8 +9,9 @@ namespace hakobi::mpiio {
 /// Whether a type is named or one of Fortran 90's, or the MPI library does not say: it is never freed. Local.
 [[nodiscard]] bool is_leaf(MPI_Datatype type);
 
-/// How a datatype was made, as MPI_Type_get_envelope and MPI_Type_get_contents say, with large counts where the MPI library has them.
-/// Owns the handles of derived children and frees them; named and Fortran 90 types are no copies and are never freed.
+/// How a datatype was made, as MPI_Type_get_envelope and MPI_Type_get_contents say, with large counts where
+/// the MPI library has them. Owns the handles of derived children and frees them; named and Fortran 90 types
+/// are no copies and are never freed.
 class TypeContents {
   public:
     /// Local. For a leaf (a named or Fortran 90 type) only the combiner is known.
@@ -24,7 +25,8 @@ class TypeContents {
     [[nodiscard]] bool is_leaf() const noexcept { return is_leaf_; }
     [[nodiscard]] int combiner() const noexcept { return combiner_; }
 
-    /// Argument `small` of the constructor's integers, or `large` of its large counts where it was made with those.
+    /// Argument `small` of the constructor's integers, or `large` of its large counts where it was made with
+    /// those.
     [[nodiscard]] std::int64_t count(std::size_t small, std::size_t large) const {
         return has_large_counts() ? large_counts_[large] : integers_[small];
     }

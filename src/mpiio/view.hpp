@@ -7,20 +7,21 @@
 
 namespace hakobi::mpiio {
 
-/// A file view: the displacement, and the file type's bytes repeated for ever, each copy an extent after the one
-/// before. Positions count bytes of the view, from its start. Pure once made; a copy shares the description.
+/// A file view: the displacement, and the file type's bytes repeated for ever, each copy an extent after the
+/// one before. Positions count bytes of the view, from its start. Pure once made; a copy shares the
+/// description.
 class View {
   public:
     /// The view of a file that was just opened: all bytes.
     View() = default;
     View(std::int64_t displacement_bytes, const Layout& etype, const Layout& filetype);
 
-    /// Where in the file the bytes [position, position + length) of the view lie. Not valid() when the view cannot be
-    /// described or leaves the range of offsets.
+    /// Where in the file the bytes [position, position + length) of the view lie. Not valid() when the view
+    /// cannot be described or leaves the range of offsets.
     [[nodiscard]] Region bytes(std::int64_t position_bytes, std::int64_t length_bytes) const;
 
-    /// How many etypes of the view lie below the file's byte `end_bytes`, one that lies there in part included: where
-    /// MPI_SEEK_END leads in a file of that size. -1 when the view cannot be described.
+    /// How many etypes of the view lie below the file's byte `end_bytes`, one that lies there in part
+    /// included: where MPI_SEEK_END leads in a file of that size. -1 when the view cannot be described.
     [[nodiscard]] std::int64_t etypes_below(std::int64_t end_bytes) const;
 
     [[nodiscard]] std::int64_t etype_bytes() const noexcept { return etype_bytes_; }

@@ -25,7 +25,8 @@ void drop(MPI_Datatype& type) {
     if (type != MPI_DATATYPE_NULL && !is_leaf(type)) PMPI_Type_free(&type);
 }
 
-/// Whether a type, or one in it, was resized to a lower bound other than 0: ROMIO moves what is in it by the bound.
+/// Whether a type, or one in it, was resized to a lower bound other than 0: ROMIO moves what is in it by the
+/// bound.
 bool has_moved_bound(MPI_Datatype type) {
     const TypeContents contents(type);
     if (!contents.is_valid() || contents.is_leaf()) return false;
@@ -35,8 +36,8 @@ bool has_moved_bound(MPI_Datatype type) {
     return is_found;
 }
 
-/// A type that is as `type` in a view, where its lower bound does not matter, and has 0 for it; MPI_DATATYPE_NULL where there is
-/// none, or the library would not take `type` either.
+/// A type that is as `type` in a view, where its lower bound does not matter, and has 0 for it;
+/// MPI_DATATYPE_NULL where there is none, or the library would not take `type` either.
 MPI_Datatype without_bound(MPI_Datatype type) {
     const Layout layout = committed_layout_of(type);
     if (!layout.is_known || !layout.is_committed) return MPI_DATATYPE_NULL;

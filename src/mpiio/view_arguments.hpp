@@ -18,13 +18,15 @@ class ViewArguments {
     ViewArguments& operator=(const ViewArguments&) = delete;
     ~ViewArguments();
 
-    /// Calls the MPI library's MPI_File_set_view, with arguments that mean the same where it would mistake these. Collective over
-    /// the handle's communicator. Returns an MPI error code; the handle's error handler has been called.
+    /// Calls the MPI library's MPI_File_set_view, with arguments that mean the same where it would mistake
+    /// these. Collective over the handle's communicator. Returns an MPI error code; the handle's error
+    /// handler has been called.
     [[nodiscard]] int set_on(MPI_File handle, const char* representation = "native") const;
     [[nodiscard]] bool is_all_bytes() const noexcept {
         return displacement_ == 0 && etype_ == MPI_BYTE && filetype_ == MPI_BYTE;
     }
-    /// The answers of MPI_File_get_view. The program frees the types that are derived. Returns an MPI error code.
+    /// The answers of MPI_File_get_view. The program frees the types that are derived. Returns an MPI error
+    /// code.
     [[nodiscard]] int copy_to(MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype) const;
     [[nodiscard]] MPI_Offset displacement() const noexcept { return displacement_; }
     [[nodiscard]] MPI_Info info() const noexcept { return info_; }

@@ -2,8 +2,9 @@
 //
 //  1. A rank puts a part of what it brings, and how much was left before, into its place of this round.
 //  2. All meet.
-//  3. Each takes what is in all places. Where somebody has more than a part there is another round, in the other places: a rank
-//     that is there has met all others once more than whoever still reads, so that nothing is overwritten unread.
+//  3. Each takes what is in all places. Where somebody has more than a part there is another round, in the
+//     other places: a rank that is there has met all others once more than whoever still reads, so that
+//     nothing is overwritten unread.
 
 #include "node/apart.hpp"
 

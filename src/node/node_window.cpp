@@ -24,7 +24,8 @@ constexpr std::uintptr_t unit_bytes = 64 << 10;
 using mpi::check;
 using mpi::CommState;
 
-/// Behind the window's bytes, for each unit of them: whether a rank is about to take its pages, or they are there.
+/// Behind the window's bytes, for each unit of them: whether a rank is about to take its pages, or they are
+/// there.
 using UnitState = std::atomic<std::uint8_t>;
 constexpr std::uint8_t empty = 0, being_taken = 1, taken = 2;
 static_assert(sizeof(UnitState) == 1 && UnitState::is_always_lock_free);
@@ -34,7 +35,8 @@ std::int64_t with_states(std::int64_t bytes) {
            2;  // a window begins and ends on any boundary
 }
 
-/// Windows that `keep` has put aside: the same list on all ranks of the node, since they come and go in collective calls.
+/// Windows that `keep` has put aside: the same list on all ranks of the node, since they come and go in
+/// collective calls.
 struct KeptWindows final : mpi::Attachment {
     std::vector<NodeWindow> windows;
     void free() override {
@@ -90,10 +92,10 @@ void NodeWindow::keep(const Comm& comm, NodeWindow& window) {
     kept.push_back(std::exchange(window, {}));
 }
 
-// The memory is a file of the memory file system. A page of it that another process has written and this one has not
-// mapped costs a fault when it is written to, but a reading fault maps the whole unit where its pages exist, and since nobody
-// wants to know when such a file's pages get dirty, they are mapped writable at once. Where they do not exist one rank takes
-// them all: reading faults would look around in vain for each.
+// The memory is a file of the memory file system. A page of it that another process has written and this one
+// has not mapped costs a fault when it is written to, but a reading fault maps the whole unit where its pages
+// exist, and since nobody wants to know when such a file's pages get dirty, they are mapped writable at once.
+// Where they do not exist one rank takes them all: reading faults would look around in vain for each.
 void NodeWindow::map_pages(const std::byte* begin, std::int64_t bytes, int part, int num_parts) {
     if (bytes <= 0) return;
     assert(begin >= data() && begin + bytes <= data() + size_bytes_ && part >= 0 && part < num_parts);
@@ -130,7 +132,8 @@ void NodeWindow::map_units(std::uintptr_t from, std::uintptr_t to) {
             state.store(error == 0 ? taken : empty, std::memory_order_release);
             continue;
         }
-        // An error is no error of ours: pages then come one by one, and a lack of memory shows as it always does.
+        // An error is no error of ours: pages then come one by one, and a lack of memory shows as it always
+        // does.
         (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
     }
 #else

@@ -14,8 +14,8 @@
 
 namespace hakobi::node {
 
-/// The ranks of one node, meeting in memory that they share: no messages, and waiting sleeps (mpi/wait.hpp). One rank, the
-/// leader (node rank 0), works while the others wait for its word.
+/// The ranks of one node, meeting in memory that they share: no messages, and waiting sleeps (mpi/wait.hpp).
+/// One rank, the leader (node rank 0), works while the others wait for its word.
 struct TeamMemory {
     alignas(64) mpi::AwaitedWord arrived;   ///< followers that have arrived in this round
     alignas(64) mpi::AwaitedWord released;  ///< rounds that the leader has ended
@@ -62,8 +62,8 @@ class Team {
     Patience patience_;
 };
 
-/// Lets one rank of the node through at a time, in shared memory; waiting sleeps. Writers of one file in the page cache
-/// would wait for each other anyway, at its inode's lock, spinning.
+/// Lets one rank of the node through at a time, in shared memory; waiting sleeps. Writers of one file in the
+/// page cache would wait for each other anyway, at its inode's lock, spinning.
 class Gate {
   public:
     /// `comm`: whose messages progress meanwhile; may be empty.

@@ -11,19 +11,20 @@ namespace hakobi::output {
 // Finds the cheapest of several ways of writing for this run, here. A way is tried where a trial costs less
 // than it can save, and kept if it is cheaper.
 //
-// 1. Step 0 warms up: buffers are touched for the first time, the storage is met. Step 1 measures the first way.
+// 1. Step 0 warms up: buffers are touched for the first time, the storage is met. Step 1 measures the first
+//    way.
 // 2. The cost of a step to the run is known when it is stored: the time that the slowest rank was in the
 //    calls for it, and the processor time of storing it, where ranks fill all cores of a node and it comes
 //    out of theirs.
-// 3. The ways in their order: pipelined hidden, root hidden, pipelined, root. Where the first costs less than good_enough of
-//    the time between two steps the search is over: no other could gain more than that.
-// 4. Another way is tried only where an estimate leaves doubt. One that is not hidden waits for as long as the hidden one
-//    was being stored: it is out where that is longer than the best known way costs.
+// 3. The ways in their order: pipelined hidden, root hidden, pipelined, root. Where the first costs less than
+//    good_enough of the time between two steps the search is over: no other could gain more than that.
+// 4. Another way is tried only where an estimate leaves doubt. One that is not hidden waits for as long as
+//    the hidden one was being stored: it is out where that is longer than the best known way costs.
 // 5. The cost of trials beyond the best known way stays below trial_share of the run so far, by estimates
 //    before a trial and by its cost after it; and an estimate is below what the trial could have saved in as
 //    many steps as were written. Until then the best known way goes on, unjudged.
-// 6. Another way than the first is kept only where its dearest try cost less than the first way's cheapest, of confirming_tries
-//    each. One that cost more in any try is not tried again.
+// 6. Another way than the first is kept only where its dearest try cost less than the first way's cheapest,
+//    of confirming_tries each. One that cost more in any try is not tried again.
 
 /// The cost of one step by one way, agreed by all ranks.
 struct Cost {

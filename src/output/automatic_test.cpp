@@ -12,8 +12,8 @@ Search all_ways() {
                    {.name = "root", .hidden_twin = 1}});
 }
 
-/// Feeds the search what each way costs, in seconds a step of 1 s, until it is over or so many were written; the ways in
-/// the order of the steps.
+/// Feeds the search what each way costs, in seconds a step of 1 s, until it is over or so many were written;
+/// the ways in the order of the steps.
 std::vector<int> steps_of(Search& search, const std::vector<Cost>& costs, std::size_t most = 20) {
     std::vector<int> steps;
     while (!search.is_over() && steps.size() < most) {

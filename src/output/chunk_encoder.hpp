@@ -12,28 +12,33 @@
 
 namespace hakobi::output {
 
-/// The encode stage of a step whose fields are stored in filtered chunks: block values come in, this rank's share of the
-/// chunks as they will be stored comes out, and a method writes those as it writes any other bytes.
+/// The encode stage of a step whose fields are stored in filtered chunks: block values come in, this rank's
+/// share of the chunks as they will be stored comes out, and a method writes those as it writes any other
+/// bytes.
 ///
-/// 1. Where blocks are new, every rank is told everybody's: the rest of the plan (chunk_plan.hpp) each works out by itself.
-/// 2. In rounds of a few chunks a rank, values go to the ranks that encode them, one message a round from rank to rank. A
-///    round's messages are under way before the chunks of the round before are encoded.
+/// 1. Where blocks are new, every rank is told everybody's: the rest of the plan (chunk_plan.hpp) each works
+///    out by itself.
+/// 2. In rounds of a few chunks a rank, values go to the ranks that encode them, one message a round from
+///    rank to rank. A round's messages are under way before the chunks of the round before are encoded.
 /// 3. The ranks encode their chunks, each by itself. Elements that no block covers are zero.
 /// 4. All ranks agree, and rank 0 gets the sizes: `stored`, from which the format lays the file out.
 ///
-/// Memory: two rounds' messages (16 MiB at most, both ways together), one chunk, and this rank's share of the encoded step.
+/// Memory: two rounds' messages (16 MiB at most, both ways together), one chunk, and this rank's share of the
+/// encoded step.
 class ChunkEncoder {
   public:
     explicit ChunkEncoder(const Comm& comm) : comm_(comm) {}
 
     /// Whether any of the fields is stored so. Equal descriptions on all ranks give the same everywhere.
     [[nodiscard]] static bool is_needed(std::span<const format::FieldDescription> fields);
-    /// Collective; fields as agreed, `are_blocks_new` equal on all ranks. Memory behind `held` is read until it returns.
+    /// Collective; fields as agreed, `are_blocks_new` equal on all ranks. Memory behind `held` is read until
+    /// it returns.
     mpi::Agreed encode(std::span<const format::FieldDescription> fields, std::span<const HeldField> held,
                        bool are_blocks_new) noexcept;
     /// Rank 0: of each field all chunks, or none of one that is not stored so.
     [[nodiscard]] const std::vector<std::vector<format::StoredChunk>>& stored() const { return stored_; }
-    /// This rank's chunks of a field, when the field's chunks go to `offsets_bytes`. The memory is the encoder's.
+    /// This rank's chunks of a field, when the field's chunks go to `offsets_bytes`. The memory is the
+    /// encoder's.
     [[nodiscard]] Part part_of(std::size_t field, std::span<const std::int64_t> offsets_bytes) const;
     /// Gives the encoded chunks' memory back.
     void release() noexcept { encoded_.clear(); }

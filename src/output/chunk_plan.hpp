@@ -28,7 +28,8 @@ struct ChunkId {
 /// The part of a block that is in a chunk; counts of 0 where there is none. Pure.
 [[nodiscard]] Block part_in_chunk(const Block& block, const format::ChunkGrid& grid, std::int64_t index);
 
-/// Copies of a part of a block: from where the rank has it to packed bytes or to a chunk, or from packed bytes to a chunk.
+/// Copies of a part of a block: from where the rank has it to packed bytes or to a chunk, or from packed
+/// bytes to a chunk.
 [[nodiscard]] exchange::StridedCopy copy_to_packed(const HeldBlock& held, const Block& part,
                                                    std::int64_t element_bytes);
 [[nodiscard]] exchange::StridedCopy copy_to_chunk(const HeldBlock& held, const Block& part,

@@ -11,8 +11,9 @@ namespace hakobi::output {
 /// for all of them.
 ///
 /// 1. Where regions are new, each member tells its writer where its values go.
-/// 2. Array by array the writer asks members for the next n bytes of their values (assemble.hpp says which, so that they fit its
-///    buffer), and a member sends no byte that was not asked for: nothing piles up at the writer.
+/// 2. Array by array the writer asks members for the next n bytes of their values (assemble.hpp says which,
+///    so that they fit its buffer), and a member sends no byte that was not asked for: nothing piles up at
+///    the writer.
 /// 3. A writer that fails asks for -1, once, from every member that is not through: that one stops sending.
 /// 4. All ranks agree.
 ///
@@ -51,8 +52,8 @@ class Collector final : public Method {
 
 /// Rank 0 writes for everybody: one group.
 Result<std::unique_ptr<Method>> make_root(const MethodSettings& settings);
-/// Every n-th rank writes. Chosen: one rank in four, and at least one a node, since messages to a writer on the same node are
-/// copies through memory.
+/// Every n-th rank writes. Chosen: one rank in four, and at least one a node, since messages to a writer on
+/// the same node are copies through memory.
 Result<std::unique_ptr<Method>> make_writers(const MethodSettings& settings);
 
 }  // namespace hakobi::output

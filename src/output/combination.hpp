@@ -38,11 +38,13 @@ struct Combination {
     bool has_stage = false;
 };
 
-/// The one table of what goes with what: format, method, place, steps a file, compression, overview and stage. unsupported, with
-/// the first rule that the wish breaks, in a sentence for the user. Pure; equal on all ranks.
+/// The one table of what goes with what: format, method, place, steps a file, compression, overview and
+/// stage. unsupported, with the first rule that the wish breaks, in a sentence for the user. Pure; equal on
+/// all ranks.
 Result<Combination> combine(const Asked& asked);
 
-/// unsupported where files of the format hold no fields that are compressed so: a field may ask for it, too. Pure.
+/// unsupported where files of the format hold no fields that are compressed so: a field may ask for it, too.
+/// Pure.
 Status check_codec(const format::Format& format, filter::Codec codec);
 
 }  // namespace hakobi::output

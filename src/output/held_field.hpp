@@ -38,8 +38,8 @@ struct StaticField {
 [[nodiscard]] std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& count,
                                                        std::int64_t element_bytes);
 
-/// Returns where `field` has its block's values, or invalid_argument, in words that follow "field x: ", where block and memory
-/// do not fit each other. Pure.
+/// Returns where `field` has its block's values, or invalid_argument, in words that follow "field x: ", where
+/// block and memory do not fit each other. Pure.
 Result<HeldBlock> held_block(const Field& field);
 
 /// Copies the block's values to `values`, in C order, and returns the block that is there. Values that the
@@ -47,11 +47,13 @@ Result<HeldBlock> held_block(const Field& field);
 [[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values,
                                RunMover* mover = nullptr);
 
-/// Returns the block with one value everywhere: `row` becomes a row of it, which all its rows are. `row` must stay.
+/// Returns the block with one value everywhere: `row` becomes a row of it, which all its rows are. `row` must
+/// stay.
 [[nodiscard]] HeldBlock filled(const Block& block, std::span<const std::byte> value,
                                std::vector<std::byte>& row);
 
-/// Where the field's values are in memory (by address) and where in the file, whose array begins at `offset_bytes`. Pure.
+/// Where the field's values are in memory (by address) and where in the file, whose array begins at
+/// `offset_bytes`. Pure.
 [[nodiscard]] Part part_of(const HeldField& field, std::int64_t element_bytes, std::int64_t offset_bytes);
 
 }  // namespace hakobi::output

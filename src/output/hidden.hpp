@@ -11,8 +11,8 @@
 
 namespace hakobi::output {
 
-/// Whether output is hidden (end_step returns once values are copied, and they are stored while the program goes on), and with
-/// how much memory. Equal on all ranks but for the cores.
+/// Whether output is hidden (end_step returns once values are copied, and they are stored while the program
+/// goes on), and with how much memory. Equal on all ranks but for the cores.
 struct Hidden {
     bool is_on = false;
     std::int64_t node_bytes = 0;  ///< copies of values that wait on one node
@@ -25,9 +25,9 @@ struct Hidden {
 /// Local.
 Result<std::optional<bool>> asked_hidden(const OutputOptions& options);
 
-/// Whether output is hidden. `why_not`: why the method cannot hide it, or null. On where nothing speaks against it and memory
-/// allows, unless the options' `asynchronous` says no. Collective over `comm`, after the ranks have agreed on the options, with
-/// what asked_hidden returned in them.
+/// Whether output is hidden. `why_not`: why the method cannot hide it, or null. On where nothing speaks
+/// against it and memory allows, unless the options' `asynchronous` says no. Collective over `comm`, after
+/// the ranks have agreed on the options, with what asked_hidden returned in them.
 Hidden choose_hidden(const Comm& comm, const char* why_not, const OutputOptions& options);
 
 }  // namespace hakobi::output

@@ -14,8 +14,8 @@ void add_name(std::string& names, const series::Step& step);
 
 /// Hidden steps: end_step has accepted them, and their values may still be on their way to storage.
 ///
-/// Invariant: the oldest first, as many as the method has (Method::num_hidden), equal on all ranks. A step leaves when the
-/// values of all ranks are stored.
+/// Invariant: the oldest first, as many as the method has (Method::num_hidden), equal on all ranks. A step
+/// leaves when the values of all ranks are stored.
 class HiddenSteps {
   public:
     /// The program calls end_step or close; end_step returns to it. Local.
@@ -28,11 +28,11 @@ class HiddenSteps {
     [[nodiscard]] int size() const noexcept { return static_cast<int>(steps_.size()); }
     [[nodiscard]] const series::Step& oldest() const { return steps_.front().names; }
     [[nodiscard]] const series::Step& youngest() const { return steps_.back().names; }
-    /// How many of the oldest are to be waited for so that at most `most_left` stay, and those that all ranks have stored.
-    /// Collective where there are any and some may stay.
+    /// How many of the oldest are to be waited for so that at most `most_left` stay, and those that all ranks
+    /// have stored. Collective where there are any and some may stay.
     [[nodiscard]] int num_to_finish(const Comm& comm, const Method& method, int most_left) const;
-    /// How much of storing the oldest, which this rank had done at `stored_s`, was hidden: while the program was in no call. In
-    /// the steps' order. Local.
+    /// How much of storing the oldest, which this rank had done at `stored_s`, was hidden: while the program
+    /// was in no call. In the steps' order. Local.
     double hidden_s(double stored_s);
     void pop_oldest() { steps_.pop_front(); }
 

@@ -16,7 +16,8 @@ class HiddenWork {
     HiddenWork(const HiddenWork&) = delete;
     HiddenWork& operator=(const HiddenWork&) = delete;
 
-    /// Starts `work` in a thread, or does it at once where the process can have none. Nothing must be under way.
+    /// Starts `work` in a thread, or does it at once where the process can have none. Nothing must be under
+    /// way.
     void start(std::function<Status()> work);
     /// Waits for it, and returns what it returned; ok when nothing was under way.
     Status wait();

@@ -20,9 +20,10 @@ namespace hakobi::output {
 
 class HiddenWriter;
 
-/// A file of which one thread writes what another gives. `write_at` copies and returns, `sync` and `close` return at
-/// once; all are carried out in their order by HiddenWriter's thread, and the first error of any is the file's. Nothing
-/// can be read, and there is no lock. Thread rule: the functions belong to the thread that gave the file.
+/// A file of which one thread writes what another gives. `write_at` copies and returns, `sync` and `close`
+/// return at once; all are carried out in their order by HiddenWriter's thread, and the first error of any is
+/// the file's. Nothing can be read, and there is no lock. Thread rule: the functions belong to the thread
+/// that gave the file.
 class HiddenFile final : public storage::File, public std::enable_shared_from_this<HiddenFile> {
   public:
     HiddenFile(HiddenWriter& writer, storage::FilePtr file) : writer_(writer), file_(std::move(file)) {}
@@ -37,7 +38,8 @@ class HiddenFile final : public storage::File, public std::enable_shared_from_th
     [[nodiscard]] const std::string& path() const noexcept override { return file_->path(); }
     [[nodiscard]] const storage::Abilities& abilities() const noexcept override { return file_->abilities(); }
 
-    /// Has the thread call `then` with the file when what was written before has been, unless that has failed.
+    /// Has the thread call `then` with the file when what was written before has been, unless that has
+    /// failed.
     void when_written(std::function<void(storage::File&)> then);
     /// Drops all that would be written from now on.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }
@@ -53,7 +55,8 @@ class HiddenFile final : public storage::File, public std::enable_shared_from_th
     std::atomic<bool> is_abandoned_{false};
 };
 
-/// The thread, and the memory that values wait in: at most `budget_bytes`; who finds no room waits for the thread.
+/// The thread, and the memory that values wait in: at most `budget_bytes`; who finds no room waits for the
+/// thread.
 class HiddenWriter {
   public:
     /// The thread may run on `cores`.
@@ -64,12 +67,13 @@ class HiddenWriter {
     HiddenWriter(const HiddenWriter&) = delete;
     HiddenWriter& operator=(const HiddenWriter&) = delete;
 
-    /// Takes memory and starts the thread. Where the process can have none of either, that is said on stderr once and
-    /// files are written before their calls return. Local.
+    /// Takes memory and starts the thread. Where the process can have none of either, that is said on stderr
+    /// once and files are written before their calls return. Local.
     void prepare();
     /// `file`, whose writing is to be hidden; it is waited for after its `close`.
     std::shared_ptr<HiddenFile> take(storage::FilePtr file);
-    /// When `file` is closed: its error. `done_s` is when that was, on now_s(). Local; MPI is progressed meanwhile.
+    /// When `file` is closed: its error. `done_s` is when that was, on now_s(). Local; MPI is progressed
+    /// meanwhile.
     Status wait(HiddenFile& file, double& done_s);
 
   private:

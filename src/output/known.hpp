@@ -17,14 +17,15 @@ namespace hakobi::output {
 /// agree_on_step says so.
 class Known {
   public:
-    /// Whether a step of these fields has been laid out, as the last one. Equal on all ranks where the fields are.
+    /// Whether a step of these fields has been laid out, as the last one. Equal on all ranks where the fields
+    /// are.
     [[nodiscard]] bool has_layout_of(std::span<const format::FieldDescription> fields) const;
     void keep_layout_of(std::span<const format::FieldDescription> fields) {
         fields_.emplace(fields.begin(), fields.end());
     }
 
-    /// Whether all ranks put the same fields at the same time and none has found a mistake (`local`); are_blocks_new also where
-    /// the fields are new. Collective; one small all-reduce when all is well.
+    /// Whether all ranks put the same fields at the same time and none has found a mistake (`local`);
+    /// are_blocks_new also where the fields are new. Collective; one small all-reduce when all is well.
     StepAgreement agree_on_step(const Comm& comm, const Status& local, double time,
                                 std::span<const format::FieldDescription> fields,
                                 std::span<const HeldField> held, bool are_statics_new);

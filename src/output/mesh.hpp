@@ -18,29 +18,30 @@ struct Arrays {
     std::vector<HeldField> held;  ///< one a field
 };
 
-/// The mesh of an Output. Every rank has a piece of the file's mesh, and numbers its points itself: no rank knows more of the
-/// others than how much those before it have.
+/// The mesh of an Output. Every rank has a piece of the file's mesh, and numbers its points itself: no rank
+/// knows more of the others than how much those before it have.
 class MeshState {
   public:
-    /// Where steps find a mesh that they share: in a file of its own; beside them, in a file that takes several; or in the first such file of
-    /// those that have it.
+    /// Where steps find a mesh that they share: in a file of its own; beside them, in a file that takes
+    /// several; or in the first such file of those that have it.
     enum class Home : std::uint8_t { own_file, beside_steps, in_steps_file };
     /// Once, before the first step. `own_file` is the default.
     void live(Home home) noexcept { home_ = home; }
     void begin_step() noexcept;
 
-    /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it. Its points alone may
-    /// be on a device: they are not looked at.
+    /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it.
+    /// Its points alone may be on a device: they are not looked at.
     Status put(const Mesh& mesh, bool are_points_on_device);
     Status put_points(Mesh::Points points, bool are_on_device);
 
-    /// Where a field on the mesh has this rank's values: a block of this rank's elements alone. invalid_argument or unsupported, in
-    /// words that follow "field x: ", where the field cannot be on it. Local.
+    /// Where a field on the mesh has this rank's values: a block of this rank's elements alone.
+    /// invalid_argument or unsupported, in words that follow "field x: ", where the field cannot be on it.
+    /// Local.
     [[nodiscard]] Result<HeldBlock> block_of(const Field& field) const;
     [[nodiscard]] std::int64_t bytes_put() const noexcept;  ///< by this rank in this step
 
-    /// Collective: whether all ranks put the same of the mesh in this step and none has found a mistake (`local`), and where
-    /// each rank's part begins.
+    /// Collective: whether all ranks put the same of the mesh in this step and none has found a mistake
+    /// (`local`), and where each rank's part begins.
     mpi::Agreed agree(const Comm& comm, const Status& local) noexcept;
 
     // After that; local.
@@ -49,8 +50,8 @@ class MeshState {
     [[nodiscard]] Arrays arrays_of_file() const;
     /// That file, as long as steps link to it.
     void set_file(std::string name) { file_ = std::move(name); }
-    /// The mesh in a step's own file: arrays, some of which another file has. In a file that takes several steps those that the steps share are
-    /// static, and stored where the mesh was put.
+    /// The mesh in a step's own file: arrays, some of which another file has. In a file that takes several
+    /// steps those that the steps share are static, and stored where the mesh was put.
     [[nodiscard]] Arrays arrays_of_step() const;
     /// `file` begins with this step. `fields`: with arrays_of_step. With Home::in_steps_file the file has the
     /// mesh, or is told which file does.

@@ -22,9 +22,9 @@ namespace hakobi::output {
 using series::Part;
 using series::Step;
 
-/// An output method: how values get from the ranks' memory into files. One object serves one Output. Functions are collective
-/// over the Output's communicator, with equal arguments but for this rank's parts, and return the same on every rank, unless
-/// they are said to be local. Not thread-safe.
+/// An output method: how values get from the ranks' memory into files. One object serves one Output.
+/// Functions are collective over the Output's communicator, with equal arguments but for this rank's parts,
+/// and return the same on every rank, unless they are said to be local. Not thread-safe.
 class Method {
   public:
     virtual ~Method() = default;
@@ -32,22 +32,22 @@ class Method {
     Method(const Method&) = delete;
     Method& operator=(const Method&) = delete;
 
-    /// Whether values go into the step's own file, which rank 0 has laid out under part_path before `write`, and renames
-    /// afterwards. Local, equal on all ranks.
+    /// Whether values go into the step's own file, which rank 0 has laid out under part_path before `write`,
+    /// and renames afterwards. Local, equal on all ranks.
     [[nodiscard]] virtual bool writes_step_file() const { return true; }
     /// Whether `write` stores the layout's metadata as well, which rank 0 otherwise writes before it. In a
     /// hidden step they would wait for the values of the steps before. Local, equal on all ranks; asked for
     /// each step.
     [[nodiscard]] virtual bool writes_metadata() const { return false; }
-    /// Whether `write` takes parts in memory of a device (Step::device). Else they are copied to the host before `prepare`. Local,
-    /// equal on all ranks; asked for each step.
+    /// Whether `write` takes parts in memory of a device (Step::device). Else they are copied to the host
+    /// before `prepare`. Local, equal on all ranks; asked for each step.
     [[nodiscard]] virtual bool takes_device_memory() const { return false; }
     /// Whether anything is written at all. Local, equal on all ranks.
     [[nodiscard]] virtual bool writes() const { return true; }
     /// Does what may fail while no other rank waits for this one: allocates buffers, makes folders. Local.
     virtual Status prepare(const Step& /*step*/) { return {}; }
-    /// Stores all ranks' parts: in the file at part_path, where writes_step_file. Reads no memory of the caller's after it
-    /// returns. A hidden step is not stored yet then.
+    /// Stores all ranks' parts: in the file at part_path, where writes_step_file. Reads no memory of the
+    /// caller's after it returns. A hidden step is not stored yet then.
     virtual mpi::Agreed write(const Step& step) = 0;
     /// The number of hidden steps: their `write` has returned, and `wait` has not. Local, equal on all ranks.
     [[nodiscard]] virtual int num_hidden() const { return 0; }
@@ -55,11 +55,11 @@ class Method {
     [[nodiscard]] virtual int num_stored() const { return 0; }
     /// The largest number of hidden steps at one time. Local, equal on all ranks.
     [[nodiscard]] virtual int most_hidden() const { return 1; }
-    /// Waits for the oldest hidden step and returns its error. `stored_s` becomes the time (now_s()) at which this rank's last
-    /// storage access for it was over; 0: it had none.
+    /// Waits for the oldest hidden step and returns its error. `stored_s` becomes the time (now_s()) at which
+    /// this rank's last storage access for it was over; 0: it had none.
     virtual mpi::Agreed wait(double& /*stored_s*/) { return {}; }
-    /// Gives up a step after an agreed failure, its own or an earlier step's; also one that failed before `prepare`. No file of
-    /// it stays; files of an earlier run are not touched. Local.
+    /// Gives up a step after an agreed failure, its own or an earlier step's; also one that failed before
+    /// `prepare`. No file of it stays; files of an earlier run are not touched. Local.
     virtual void abandon(const Step& /*step*/) {}
     // A method that stands for several (`auto`) says which it uses at present. Local, equal on all ranks.
     /// Its name; "": this one has no other.
@@ -70,8 +70,8 @@ class Method {
     [[nodiscard]] virtual std::string why() const { return ""; }
     /// Whether `close` has more to do than to release what the method holds. Local, equal on all ranks.
     [[nodiscard]] virtual bool has_work_at_close() const { return false; }
-    /// Completes what was left for the end of the run, and adds the time that it took to `times`. Called once, also after a
-    /// failure.
+    /// Completes what was left for the end of the run, and adds the time that it took to `times`. Called
+    /// once, also after a failure.
     virtual mpi::Agreed close(OutputTimes& /*times*/) { return {}; }
 };
 

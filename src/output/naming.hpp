@@ -20,22 +20,24 @@ namespace hakobi::output {
 ///   name               at once, agreed on in a later call: a hidden step
 ///   start_finishing    in a thread, agreed on in a later call: a hidden step with an overview, whose making takes time
 ///
-/// A step whose values are stored is never given up for what happens after that: one whose overview fails gets its name without
-/// it, which stderr says; one whose own name fails keeps its file, and is named in the error (`settle`).
+/// A step whose values are stored is never given up for what happens after that: one whose overview fails
+/// gets its name without it, which stderr says; one whose own name fails keeps its file, and is named in the
+/// error (`settle`).
 ///
-/// Invariant: steps get their names in their order, and none does after one whose name has failed; is_name_open, is_finishing and
-/// `stored` are equal on all ranks; `parts` are rank 0's temporary files that are there. Methods that write no step's file
-/// make this do nothing.
+/// Invariant: steps get their names in their order, and none does after one whose name has failed;
+/// is_name_open, is_finishing and `stored` are equal on all ranks; `parts` are rank 0's temporary files that
+/// are there. Methods that write no step's file make this do nothing.
 class Naming {
   public:
     /// `setup` and `series` outlive it.
     Naming(const Setup& setup, OwnSeries& series) : setup_(setup), series_(series) {}
 
-    /// Makes the file of a step that is laid out, under its temporary name. exists where anything has one of its names. Local,
-    /// rank 0's.
+    /// Makes the file of a step that is laid out, under its temporary name. exists where anything has one of
+    /// its names. Local, rank 0's.
     Status make_file(const series::Step& step);
 
-    /// Gives a step whose values all ranks have stored its overview and its name. Collective; nothing is being finished.
+    /// Gives a step whose values all ranks have stored its overview and its name. Collective; nothing is
+    /// being finished.
     mpi::Agreed finish(const series::Step& step) noexcept;
     /// The same without overview, and without agreement: see agree_on_names. Local.
     void name(const series::Step& stored) noexcept;
@@ -46,14 +48,16 @@ class Naming {
     mpi::Agreed end_finishing() noexcept;
     /// Agrees on what `name` has done since the last agreement, if anything. Collective then.
     mpi::Agreed agree_on_names() noexcept;
-    /// How that went, for another agreement that carries it; where that is of success, agreed_on_taken follows. Local.
+    /// How that went, for another agreement that carries it; where that is of success, agreed_on_taken
+    /// follows. Local.
     [[nodiscard]] Status take_unagreed() noexcept;
     void agreed_on_taken() noexcept;
 
-    /// After an agreed failure: ends what is under way, tries once more to give stored steps their names, and tells all ranks which
-    /// have none. Collective.
+    /// After an agreed failure: ends what is under way, tries once more to give stored steps their names, and
+    /// tells all ranks which have none. Collective.
     void settle() noexcept;
-    /// Those steps: of files that stay, which the next opener completes, or of files that go with `discard`. Equal on all ranks.
+    /// Those steps: of files that stay, which the next opener completes, or of files that go with `discard`.
+    /// Equal on all ranks.
     struct Unnamed {
         std::string kept, lost;
     };
@@ -64,7 +68,8 @@ class Naming {
     [[nodiscard]] std::int64_t finishing_number() const noexcept { return stored_.back().number; }
     /// How this rank's naming has gone. Local.
     [[nodiscard]] const Status& status() const noexcept { return named_; }
-    /// Removes the files that have no name yet but those that `unnamed` says are kept, after what is under way. Local.
+    /// Removes the files that have no name yet but those that `unnamed` says are kept, after what is under
+    /// way. Local.
     void discard() noexcept;
 
   private:
@@ -83,7 +88,8 @@ class Naming {
     const Setup& setup_;
     OwnSeries& series_;
     std::vector<std::string> parts_;
-    /// Rank 0: the file of several steps that one was committed to last: how it begins since then, and its size.
+    /// Rank 0: the file of several steps that one was committed to last: how it begins since then, and its
+    /// size.
     struct Committed {
         std::string path;
         std::vector<std::byte> begins;

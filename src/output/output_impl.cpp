@@ -2,22 +2,30 @@
 //
 //  0. With a format of meshes only: all ranks put the same of the mesh, and know where their parts of it
 //     begin (mesh.hpp). A
-//  mesh that later steps share is then written as a file of its own, by 1 to 6, before the step that links to it.
-//  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time (agreement.hpp).
-//  2. Disjoint: no element has two owners, and those without one get the fill value. Only looked at when a block is new
+//  mesh that later steps share is then written as a file of its own, by 1 to 6, before the step that links to
+//  it.
+//  1. Described: nobody made a mistake in put, all ranks put the same fields at the same time
+//     (agreement.hpp).
+//  2. Disjoint: no element has two owners, and those without one get the fill value. Only looked at when a
+//     block is new
 //  (known.hpp).
-//  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank (chunk_encoder.hpp).
-//  4. Laid out: rank 0 has made the file under its temporary name (names.hpp), with everything in it but the values, as the
-//  format says (format.hpp), and every rank knows where its values go. A hidden step's metadata wait for 5: they would queue
-//  behind the values of the steps before.
-//  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6 comes in a later
+//  3. Encoded: the chunks of fields that are stored in such are as they will be stored, each on one rank
+//     (chunk_encoder.hpp).
+//  4. Laid out: rank 0 has made the file under its temporary name (names.hpp), with everything in it but the
+//     values, as the
+//  format says (format.hpp), and every rank knows where its values go. A hidden step's metadata wait for 5:
+//  they would queue behind the values of the steps before.
+//  5. Written: all values are in the file. Hidden: they are copied and on their way; end_step returns, and 6
+//     comes in a later
 //  call, when all ranks have stored theirs: steps are finished in their order (hidden_steps.hpp).
-//  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it, and shows it (naming.hpp says when
+//  6. Finished: rank 0 has made its overview where one is asked for, synced and renamed it, and shows it
+//     (naming.hpp says when
 //  that is agreed on).
 //
-// From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished, rank 0 removes the
-// temporary files of it and of those after it, the error names those that end_step had accepted, and the object is failed on
-// all ranks. Without a close, steps between 5 and 6 are finished all the same: unclosed.hpp says how.
+// From create to close rank 0 holds the prefix's lock. An error at any point: steps before it are finished,
+// rank 0 removes the temporary files of it and of those after it, the error names those that end_step had
+// accepted, and the object is failed on all ranks. Without a close, steps between 5 and 6 are finished all
+// the same: unclosed.hpp says how.
 #include "output/output_impl.hpp"
 
 #include <algorithm>

@@ -19,7 +19,8 @@
 
 namespace hakobi {
 
-/// An Output. output.cpp has what users call; output_impl.cpp what happens to a step, in the order in which it happens.
+/// An Output. output.cpp has what users call; output_impl.cpp what happens to a step, in the order in which
+/// it happens.
 ///
 /// Functions called collective are so over the Output's communicator, and return the same on all ranks. They
 /// are noexcept: an exception could only be a failed allocation between messages, and other ranks would wait
@@ -62,11 +63,13 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     mpi::Agreed run_step() noexcept;
     /// Ends what is pending and releases everything. Collective.
     mpi::Agreed run_close() noexcept;
-    /// Gives everything up that is not stored, and adds to the error which accepted steps are lost with it, and which have no name. Collective.
+    /// Gives everything up that is not stored, and adds to the error which accepted steps are lost with it,
+    /// and which have no name. Collective.
     void fail(mpi::Agreed& agreed) noexcept;
 
   private:
-    /// Whether what is written now goes to a file of several steps; a mesh that they share may have one of its own.
+    /// Whether what is written now goes to a file of several steps; a mesh that they share may have one of
+    /// its own.
     [[nodiscard]] bool has_several() noexcept {
         return setup.steps_per_file > 1 && draft.step().kind == series::Kind::step;
     }
@@ -78,7 +81,8 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     mpi::Agreed write_step() noexcept;
     /// 1 and 2; `are_blocks_new` and `are_statics_new` become whether any rank's have changed.
     mpi::Agreed agree_on_draft(bool& are_blocks_new, bool& are_statics_new) noexcept;
-    /// Where a file takes several steps: says which takes this one, and leaves out what that has of it. `local` as in lay_out.
+    /// Where a file takes several steps: says which takes this one, and leaves out what that has of it.
+    /// `local` as in lay_out.
     mpi::Agreed choose_file(bool are_statics_new, Status& local) noexcept;
     mpi::Agreed encode(bool are_blocks_new) noexcept;
     /// `local`: what went wrong on this rank before.
@@ -87,7 +91,8 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     Status make_file(bool has_chunks, bool is_layout_new);
 
     // For hidden steps; collective.
-    /// Finishes the oldest ones: those that all ranks have stored, and as many more as leave `most_left`, which are waited for.
+    /// Finishes the oldest ones: those that all ranks have stored, and as many more as leave `most_left`,
+    /// which are waited for.
     mpi::Agreed finish_hidden(int most_left) noexcept;
     mpi::Agreed finish_oldest() noexcept;
     /// Waits for the step that is being finished in a thread, if there is one.

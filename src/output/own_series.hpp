@@ -16,25 +16,26 @@ namespace hakobi::output {
 
 /// The series that an Output writes.
 ///
-/// Invariant: run and next step are equal on all ranks; from `claim` to `end` rank 0 holds the prefix's lock, and nobody else
-/// writes the prefix. Functions marked as rank 0's do nothing on other ranks.
+/// Invariant: run and next step are equal on all ranks; from `claim` to `end` rank 0 holds the prefix's lock,
+/// and nobody else writes the prefix. Functions marked as rank 0's do nothing on other ranks.
 class OwnSeries {
   public:
-    /// Rank 0 claims the prefix as the options say (series::claim_series), where the method writes; then all ranks learn the run
-    /// and its first step. `local`: what has gone wrong on this rank before. Collective over the Output's communicator.
+    /// Rank 0 claims the prefix as the options say (series::claim_series), where the method writes; then all
+    /// ranks learn the run and its first step. `local`: what has gone wrong on this rank before. Collective
+    /// over the Output's communicator.
     mpi::Agreed claim(const Setup& setup, Status local) noexcept;
 
     /// Gives a step its number and the names of a file of its own. Local.
     void name_next(series::Step& step) const;
-    /// The first step of the last file that the run resumes after, where that may take more of several; -1: there is none. Equal on all
-    /// ranks.
+    /// The first step of the last file that the run resumes after, where that may take more of several; -1:
+    /// there is none. Equal on all ranks.
     [[nodiscard]] std::int64_t last_file() const noexcept { return last_file_; }
     /// The step of that number is accepted. Local.
     void count_step() noexcept { ++next_step_; }
 
     // Rank 0's:
-    /// invalid_argument where the first step that is put does not go with those that the run resumes after, or any with those
-    /// in its format's store.
+    /// invalid_argument where the first step that is put does not go with those that the run resumes after,
+    /// or any with those in its format's store.
     Status check(const format::StepDescription& step);
     /// A step is on its way to its name.
     void expect(const series::Step& step);

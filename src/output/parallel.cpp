@@ -67,9 +67,9 @@ class Parallel final : public Method {
         return mpi::agree(comm_, status);
     }
 
-    /// A descriptor of this rank's own, closed before the library's. Where a close stores what the node has written (NFS,
-    /// quotas), it does so for all descriptors, and each says whether that failed since it was opened; Open MPI's
-    /// MPI_File_close does not (docs/mpi-faults.md).
+    /// A descriptor of this rank's own, closed before the library's. Where a close stores what the node has
+    /// written (NFS, quotas), it does so for all descriptors, and each says whether that failed since it was
+    /// opened; Open MPI's MPI_File_close does not (docs/mpi-faults.md).
     static storage::FilePtr witness_of(const std::string& path, Status& status) {
 #ifdef OPEN_MPI
         Result<storage::FilePtr> file = storage::open_file(path, {.write = true});
@@ -79,7 +79,8 @@ class Parallel final : public Method {
         return nullptr;
     }
 
-    /// The library's own method takes no notice of what nodes may do to one file. Open MPI 4's guards shared blocks by locks.
+    /// The library's own method takes no notice of what nodes may do to one file. Open MPI 4's guards shared
+    /// blocks by locks.
     void warn_of_storage(const std::string& path) const {
         if (comm_.num_nodes() == 1) return;
         const Result<storage::FilePtr> file = storage::open_file(path, {.write = true});

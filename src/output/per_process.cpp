@@ -138,7 +138,8 @@ class PerProcess final : public Method {
         return status;
     }
 
-    /// The step's pieces are written. Only now: a step that fails is abandoned, and close must not look for its pieces.
+    /// The step's pieces are written. Only now: a step that fails is abandoned, and close must not look for
+    /// its pieces.
     mpi::Agreed finish(const Folder& folder) {
         mpi::Agreed agreed;
         if (options_.sync) {

@@ -62,7 +62,8 @@ class Pipelined final : public Method {
         return end_file(*engine, {});
     }
 
-    // Those after the step that failed are not closed, which would be collective; their engines wait for what is under way.
+    // Those after the step that failed are not closed, which would be collective; their engines wait for what
+    // is under way.
     void abandon(const Step&) override { hidden_.clear(); }
 
   private:

@@ -9,7 +9,8 @@ namespace hakobi::output {
 
 /// In the order of the documentation.
 [[nodiscard]] std::span<const MethodEntry> methods();
-/// The entry that `name` stands for, `auto` included; invalid_argument, naming the nearest method, when there is none. Local.
+/// The entry that `name` stands for, `auto` included; invalid_argument, naming the nearest method, when there
+/// is none. Local.
 Result<const MethodEntry*> find_method(std::string_view name);
 
 }  // namespace hakobi::output

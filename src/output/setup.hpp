@@ -16,8 +16,8 @@ namespace hakobi::output {
 
 /// The settings of an Output: the caller's arguments of create, and what they resolve to.
 ///
-/// Invariant: complete, and equal on all ranks, when create has agreed on it; nothing but the method's own state changes
-/// after that.
+/// Invariant: complete, and equal on all ranks, when create has agreed on it; nothing but the method's own
+/// state changes after that.
 struct Setup {
     Comm comm;
     std::string prefix;
@@ -33,13 +33,15 @@ struct Setup {
 
     [[nodiscard]] bool has_stage() const { return !stage.folder.empty() && method->writes(); }
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
-    /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong. Local.
+    /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong.
+    /// Local.
     Status find();
     /// A step's description as far as the options say it. Local.
     [[nodiscard]] format::StepDescription description() const;
     /// Whether all ranks gave the same to create and none has found a mistake (`local`). Collective.
     [[nodiscard]] mpi::Agreed agree(const Status& local) const;
-    /// Makes the method; `hidden` is chosen. unsupported where format, method and options do not go together. Local.
+    /// Makes the method; `hidden` is chosen. unsupported where format, method and options do not go together.
+    /// Local.
     Status make_method();
     /// The hints, as far as they can be read here: a method may leave them to the MPI library. Local.
     [[nodiscard]] io::EngineOptions layout_options() const;

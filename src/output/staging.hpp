@@ -23,20 +23,22 @@ struct StageOptions {
         0;  ///< hakobi_stage_rate, HAKOBI_STAGE_RATE: of carrying, until close; 0: no limit
     std::int64_t patience_s = 120;  ///< hakobi_stage_patience, HAKOBI_STAGE_PATIENCE: see Staging::arrive
 };
-/// Takes the hints of these names out of `hints`; a variable says what no hint does. invalid_argument for what is no value. Local.
+/// Takes the hints of these names out of `hints`; a variable says what no hint does. invalid_argument for
+/// what is no value. Local.
 Result<StageOptions> take_stage_options(Hints& hints);
 
-/// The stage of an output's steps. Rank 0 has it, whose node is that of all ranks: it carries whole steps to their places while the
-/// program goes on.
+/// The stage of an output's steps. Rank 0 has it, whose node is that of all ranks: it carries whole steps to
+/// their places while the program goes on.
 class Staging {
   public:
     /// For the run that has claimed `prefix`. Local.
     static Result<std::unique_ptr<Staging>> make(const StageOptions& options, const std::string& prefix,
                                                  const series::RunId& run, bool sync);
 
-    /// Waits until the stage has room for a step that is laid out, and says so where that takes long. Steps on their way to
-    /// their names on the stage are never waited for, since only this thread names them. exists where anything has the step's place,
-    /// no_space where the step is larger than the stage may be, or why nothing is carried any more. Local; progresses MPI.
+    /// Waits until the stage has room for a step that is laid out, and says so where that takes long. Steps
+    /// on their way to their names on the stage are never waited for, since only this thread names them.
+    /// exists where anything has the step's place, no_space where the step is larger than the stage may be,
+    /// or why nothing is carried any more. Local; progresses MPI.
     Status make_room(const Comm& comm, const series::Step& step);
     /// The step's file has its name on the stage.
     void carry(const series::Step& step);
@@ -45,8 +47,9 @@ class Staging {
 
     /// Removes the stage, which has no step. Local.
     void give_up() noexcept { stage_.end(); }
-    /// Waits until all have arrived, without the limit of the rate, and removes the stage. Where nothing could be copied for
-    /// `patience_s`, or nothing is carried any more, the steps stay there, and the error says where. Local; progresses MPI.
+    /// Waits until all have arrived, without the limit of the rate, and removes the stage. Where nothing
+    /// could be copied for `patience_s`, or nothing is carried any more, the steps stay there, and the error
+    /// says where. Local; progresses MPI.
     Status arrive(const Comm& comm);
     /// ", over the stage …", for people.
     [[nodiscard]] std::string text() const;

@@ -18,10 +18,10 @@ namespace hakobi::output {
 
 /// The step that is being put: its description, and where this rank has the values. All functions are local.
 ///
-/// Invariant: `held` has one entry a field of the description, in its order. Mistakes of the caller do not change that: the
-/// first one is kept for end_step, and a field that has one is there without values, so that the ranks' descriptions still go
-/// together. The caller lends the held values until end_step returns, but for static fields, fill values and
-/// the mesh's own arrays, which belong to the draft.
+/// Invariant: `held` has one entry a field of the description, in its order. Mistakes of the caller do not
+/// change that: the first one is kept for end_step, and a field that has one is there without values, so that
+/// the ranks' descriptions still go together. The caller lends the held values until end_step returns, but
+/// for static fields, fill values and the mesh's own arrays, which belong to the draft.
 class StepDraft {
   public:
     explicit StepDraft(const Setup& setup) : setup_(setup) {}
@@ -34,8 +34,8 @@ class StepDraft {
     void put(const Field& field);
     void put_mesh(const Mesh& mesh);
     void put_points(Mesh::Points points);
-    /// Ends the putting: keeps the step's static fields, and adds those of earlier steps. The size of the values that this rank
-    /// put in it, in bytes.
+    /// Ends the putting: keeps the step's static fields, and adds those of earlier steps. The size of the
+    /// values that this rank put in it, in bytes.
     std::int64_t end();
     /// The step has ended, well or not: what was lent for it is the program's again.
     void release() noexcept { device_.forget(); }
@@ -64,10 +64,12 @@ class StepDraft {
     /// The draft is the mesh's file, up to end_mesh_file.
     [[nodiscard]] Aside begin_mesh_file();
     void end_mesh_file(Aside aside);
-    /// After the mesh has been agreed on: adds its arrays before the fields, and gives fields on it their places.
+    /// After the mesh has been agreed on: adds its arrays before the fields, and gives fields on it their
+    /// places.
     void place_on_mesh();
 
-    /// Adds this rank's share of the elements that nobody put (one list a field), with the fields' fill values.
+    /// Adds this rank's share of the elements that nobody put (one list a field), with the fields' fill
+    /// values.
     void add_fill(const std::vector<std::vector<Block>>& uncovered);
     /// Copies values on a device to the host, for fields that are stored in chunks or, with `all`, for any.
     /// The caller's memory is no longer needed for these.
@@ -77,8 +79,8 @@ class StepDraft {
     /// The step's file takes several, and this one is its first, or has the static fields.
     void begin_steps_file();
     void leave_statics_out();
-    /// Says where this rank's bytes are and where they go, by the layout. `encoder` has the chunked fields' bytes; it may be null
-    /// where there are none.
+    /// Says where this rank's bytes are and where they go, by the layout. `encoder` has the chunked fields'
+    /// bytes; it may be null where there are none.
     void place_fields(const ChunkEncoder* encoder);
     /// The step's names; with `is_whole` also what an overview is made from.
     [[nodiscard]] series::Step names(bool is_whole) const;

@@ -14,12 +14,14 @@ namespace hakobi::output {
 
 /// The file that an Output's steps go to, where a file takes several (OutputOptions::steps_per_file).
 ///
-/// Invariant: equal on all ranks, but `growing_`, which is rank 0's; the file has its final name on all ranks alike, when its first step
-/// has. A step begins a new file where the one that is open is full, or has other fields, or static ones with other values.
+/// Invariant: equal on all ranks, but `growing_`, which is rank 0's; the file has its final name on all ranks
+/// alike, when its first step has. A step begins a new file where the one that is open is full, or has other
+/// fields, or static ones with other values.
 class StepsFile {
   public:
-    /// Says to which file the step goes, and whether it is its first: the step's names. `local`: what has gone wrong on this rank, before and
-    /// here. Collective in the first step of a run that resumes, else local.
+    /// Says to which file the step goes, and whether it is its first: the step's names. `local`: what has
+    /// gone wrong on this rank, before and here. Collective in the first step of a run that resumes, else
+    /// local.
     mpi::Agreed choose(const Setup& setup, const OwnSeries& series, series::Step& step, bool are_statics_new,
                        Status& local) noexcept;
     /// Rank 0's: GrowingFile::append.

@@ -21,8 +21,8 @@ class Stopwatch {
 
 /// The costs of an Output on this rank, from create to close.
 ///
-/// Invariant: no moment counts in two of the phases that are parts of calls; run_s and cpu_s are counted from `start` on and
-/// stand still after `stop`.
+/// Invariant: no moment counts in two of the phases that are parts of calls; run_s and cpu_s are counted from
+/// `start` on and stand still after `stop`.
 class Timing {
   public:
     /// Local.
@@ -31,7 +31,8 @@ class Timing {
     [[nodiscard]] OutputTimes& phases() noexcept { return phases_; }
     /// All of it up to this moment. Local.
     [[nodiscard]] OutputTimes now() const;
-    /// The slowest rank's times become part of `waited`. Collective over `comm`; the arguments equal on all ranks.
+    /// The slowest rank's times become part of `waited`. Collective over `comm`; the arguments equal on all
+    /// ranks.
     void stop(const Comm& comm, bool is_hidden, bool writes);
     /// "; the run waited …", what the run has waited for output; "" until `stop`.
     [[nodiscard]] const std::string& waited() const noexcept { return waited_; }

@@ -5,8 +5,8 @@
 namespace hakobi::output {
 namespace {
 
-/// A sweep along the slowest dimension cuts the array into slabs between the blocks' faces; a slab that some blocks reach,
-/// and do not fill, is an array of one dimension less.
+/// A sweep along the slowest dimension cuts the array into slabs between the blocks' faces; a slab that some
+/// blocks reach, and do not fill, is an array of one dimension less.
 class Sweep {
   public:
     explicit Sweep(std::span<const std::int64_t> global)

@@ -6,8 +6,8 @@
 
 namespace hakobi::output {
 
-/// Returns the elements of an array that none of `blocks` has, as blocks that do not overlap. The array has one dimension at
-/// least; `blocks` are of it, and do not overlap either. Pure.
+/// Returns the elements of an array that none of `blocks` has, as blocks that do not overlap. The array has
+/// one dimension at least; `blocks` are of it, and do not overlap either. Pure.
 [[nodiscard]] std::vector<Block> uncovered(std::span<const std::int64_t> global,
                                            std::span<const Block> blocks);
 

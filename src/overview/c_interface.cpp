@@ -32,7 +32,8 @@ struct Job {
     const char *name, *journal, *journal_head;
     const FieldC* fields;
     std::int64_t num_fields, step_fd, target_fd, most_bytes, num_threads;
-    // Field, time, start and stop a direction (with a first one of 1 in 2-D), where to; 0, or the code of an error.
+    // Field, time, start and stop a direction (with a first one of 1 in 2-D), where to; 0, or the code of an
+    // error.
     int (*read)(std::int64_t, std::int64_t, const std::int64_t*, void*);
     const std::atomic<int>* stop;  // not 0: the work is given up
     char text[256];

@@ -13,8 +13,8 @@ inline constexpr Half not_a_number = 0x7e00;
 /// The largest finite one: 65504.
 inline constexpr Half largest = 0x7bff;
 
-/// The nearest half, ties to even; NaN becomes `not_a_number`. A finite value that no half holds becomes the largest,
-/// infinity stays. Without branches, so that compilers make vector code of it.
+/// The nearest half, ties to even; NaN becomes `not_a_number`. A finite value that no half holds becomes the
+/// largest, infinity stays. Without branches, so that compilers make vector code of it.
 [[nodiscard]] inline Half half_of(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits & 0x80000000U, size = bits ^ sign;

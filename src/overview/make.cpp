@@ -1,8 +1,8 @@
 // How a step's overview comes about:
-//  1. A sample of each field determines offset and scale. The extremes that level 1 finds widen it where halves would not hold
-//     them: then level 1 is made again.
-//  2. Level 1 is reduced from the step, each coarser level from the one before it in the target file, in pieces that threads
-//     take as they come. A piece becomes one contiguous part of the target.
+//  1. A sample of each field determines offset and scale. The extremes that level 1 finds widen it where
+//     halves would not hold them: then level 1 is made again.
+//  2. Level 1 is reduced from the step, each coarser level from the one before it in the target file, in
+//     pieces that threads take as they come. A piece becomes one contiguous part of the target.
 //  3. The findings of a piece become a record of the journal, where there is one.
 //  4. Metadata and directory are written.
 #include <fcntl.h>
@@ -164,7 +164,8 @@ class Maker {
 
     Status open_journal() { return journal_.open(work_.journal, work_.journal_head + head_); }
 
-    /// Level 1 tells the extremes: where they are more than halves hold in the scale of the sample, it is made again.
+    /// Level 1 tells the extremes: where they are more than halves hold in the scale of the sample, it is
+    /// made again.
     Status reduce_field(Surveyed& field) {
         std::vector<Summary> summaries(field.times.size());
         if (Status status = reduce_first(field, summaries); !status.ok()) return status;

@@ -24,7 +24,8 @@ struct Axis {
     std::vector<double> values;  ///< none: without coordinates
 };
 
-/// A field of a step's file in 2-D or 3-D; its values lie from offset_bytes on, in C order, unless `read` has them.
+/// A field of a step's file in 2-D or 3-D; its values lie from offset_bytes on, in C order, unless `read` has
+/// them.
 struct Field {
     std::string name, units, long_name;
     format::ValueType type = format::ValueType::float32;
@@ -38,7 +39,8 @@ struct Field {
     std::function<Status(std::int64_t time, const Box& box, void* values)> read;
 };
 
-/// How the work is done. With a journal, a run that was killed is gone on with by the next one whose head is the same.
+/// How the work is done. With a journal, a run that was killed is gone on with by the next one whose head is
+/// the same.
 struct Work {
     int num_threads = 1;
     std::string journal, journal_head;       ///< file, "": none; what the work is about
@@ -48,9 +50,9 @@ struct Work {
 /// As what a field's values are reduced: float32 where it holds them.
 [[nodiscard]] CellType cell_type(format::ValueType type);
 
-/// Writes the overview of a step's whole file `step_fd`, whose name is going to be `name`, to the file `target_fd`, which is
-/// new or what the journal tells of. Memory is a few times `most_bytes` a thread. Bytes do not depend on threads. Local.
-/// io, no_space, format, out_of_memory; what Field::read returns.
+/// Writes the overview of a step's whole file `step_fd`, whose name is going to be `name`, to the file
+/// `target_fd`, which is new or what the journal tells of. Memory is a few times `most_bytes` a thread. Bytes
+/// do not depend on threads. Local. io, no_space, format, out_of_memory; what Field::read returns.
 Status make_overview(int step_fd, const std::string& name, std::vector<Field> fields, int target_fd,
                      std::int64_t most_bytes, const Work& work = {});
 

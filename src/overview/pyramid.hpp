@@ -7,8 +7,8 @@
 
 namespace hakobi::overview {
 
-/// One level of a field, as python/hakobi/post/pyramid.py has it: means over 2^number cells a direction, in bricks of 32^3
-/// (256^2 in 2-D) in C order. Two dimensions are three with a first one of 1.
+/// One level of a field, as python/hakobi/post/pyramid.py has it: means over 2^number cells a direction, in
+/// bricks of 32^3 (256^2 in 2-D) in C order. Two dimensions are three with a first one of 1.
 struct Level {
     int number = 0;
     Extents shape{}, brick{}, grid{};
@@ -32,8 +32,8 @@ struct Piece {
     Box box{};
 };
 
-/// Cuts a level, whose finer one has this shape, into pieces of at most `most_bytes` of finer cells, one row of bricks at
-/// least.
+/// Cuts a level, whose finer one has this shape, into pieces of at most `most_bytes` of finer cells, one row
+/// of bricks at least.
 [[nodiscard]] std::vector<Piece> pieces_of(const Level& level, const Extents& finer, bool is_flat,
                                            std::int64_t cell_bytes, std::int64_t most_bytes);
 

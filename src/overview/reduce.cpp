@@ -121,7 +121,8 @@ class Survey {
         }
     }
 
-    /// Rows of one row of bricks. `total` is their sum if there are `full_count`; fewer were taken as often as that takes.
+    /// Rows of one row of bricks. `total` is their sum if there are `full_count`; fewer were taken as often
+    /// as that takes.
     void add(std::span<const Float* const> rows, double total, double full_count) {
         const auto columns = std::ssize(low_);
         for (const Float* row : rows) widen(row, columns, low_.data(), high_.data());

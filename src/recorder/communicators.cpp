@@ -1,4 +1,5 @@
-// Calls that make and free communicators: the recorder tells those of the same ranks from each other (trace.hpp).
+// Calls that make and free communicators: the recorder tells those of the same ranks from each other
+// (trace.hpp).
 #include "trace.hpp"
 
 #include <hakobi/export.hpp>

@@ -23,12 +23,12 @@ struct Group {
 /// The program's communicators, numbered in the order in which they are first used. Any thread; local.
 class Groups {
   public:
-    /// A communicator that was just made, by a call that all its ranks make: of several with the same ranks, messages of
-    /// one never meet those of another.
+    /// A communicator that was just made, by a call that all its ranks make: of several with the same ranks,
+    /// messages of one never meet those of another.
     void keep(MPI_Comm comm);
     void forget(MPI_Comm comm);
-    /// -1 for none and for those that are not replayed: of two groups (an intercommunicator), or with ranks that
-    /// MPI_COMM_WORLD has not.
+    /// -1 for none and for those that are not replayed: of two groups (an intercommunicator), or with ranks
+    /// that MPI_COMM_WORLD has not.
     [[nodiscard]] int number_of(MPI_Comm comm);
     /// A rank of a group as world rank; -1 for none, MPI_PROC_NULL: -2.
     [[nodiscard]] int world_rank(int group, int rank) const;

@@ -1,7 +1,7 @@
-// libhakobi_record.so: preloaded before a program's MPI library, it stands in for the communicating MPI_* calls of C
-// and C++ programs, lets PMPI_* do them, and keeps what they were (trace.hpp). Results, errors and statuses are the
-// library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp, those that make communicators in
-// communicators.cpp.
+// libhakobi_record.so: preloaded before a program's MPI library, it stands in for the communicating MPI_*
+// calls of C and C++ programs, lets PMPI_* do them, and keeps what they were (trace.hpp). Results, errors and
+// statuses are the library's own. Calls that communicate and cannot be replayed are in unreplayed.cpp, those
+// that make communicators in communicators.cpp.
 #include <algorithm>
 #include <numeric>
 
@@ -24,7 +24,8 @@ int persistent(MPI_Request* request, const Describe& describe, const Function& m
     return result;
 }
 
-/// The library may put another request in the place of one that it is not done with (Open MPI does of buffered sends).
+/// The library may put another request in the place of one that it is not done with (Open MPI does of
+/// buffered sends).
 int start(MPI_Request* request) {
     const MPI_Request before = *request;
     const Event* made = trace().is_on() ? trace().handles().template_of(before) : nullptr;

@@ -61,7 +61,8 @@ inline Event transfer(Call call, MPI_Comm comm, int partner, int tag, std::int64
     return event;
 }
 
-/// Runs `call`, timed, and keeps it as the event that `describe` makes before it; the event's number is returned.
+/// Runs `call`, timed, and keeps it as the event that `describe` makes before it; the event's number is
+/// returned.
 template <class Describe, class Function>
 int timed(const Describe& describe, const Function& call, std::int64_t* event_number = nullptr) {
     if (!trace().is_on()) return call();
@@ -85,7 +86,8 @@ int timed_request(MPI_Request* request, const Describe& describe, const Function
     return result;
 }
 
-/// Where a call leaves its statuses: where the program wants them or, where it wants none, in room of the recorder's.
+/// Where a call leaves its statuses: where the program wants them or, where it wants none, in room of the
+/// recorder's.
 class Statuses {
   public:
     Statuses(MPI_Status* wanted, int count) : statuses_(wanted) {
@@ -113,8 +115,9 @@ int timed_receive(MPI_Status* status, const Describe& describe, const Function& 
     return result;
 }
 
-/// As `timed` for a call that waits for requests, whose handles are gone afterwards. Requests that are not replayed
-/// (of nonblocking collectives) have no number: a wait for nothing else is none that could be replayed.
+/// As `timed` for a call that waits for requests, whose handles are gone afterwards. Requests that are not
+/// replayed (of nonblocking collectives) have no number: a wait for nothing else is none that could be
+/// replayed.
 template <class Function>
 int timed_wait(int count, const MPI_Request* requests, MPI_Status* statuses, const Function& call) {
     if (!trace().is_on()) return call(statuses);
@@ -140,9 +143,9 @@ int timed_wait(int count, const MPI_Request* requests, MPI_Status* statuses, con
     return result;
 }
 
-/// A test or a wait for some: kept as a wait for those of the requests that it completed, which `completed` gives by
-/// their places, in the order of their statuses, once the call has returned. A persistent request keeps its handle,
-/// so that handles do not tell; of a call that failed, only the handles that are gone do.
+/// A test or a wait for some: kept as a wait for those of the requests that it completed, which `completed`
+/// gives by their places, in the order of their statuses, once the call has returned. A persistent request
+/// keeps its handle, so that handles do not tell; of a call that failed, only the handles that are gone do.
 template <class Function, class Completed>
 int tested(int count, MPI_Request* requests, MPI_Status* statuses, const Function& call,
            const Completed& completed) {

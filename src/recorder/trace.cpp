@@ -97,8 +97,8 @@ void Trace::start() {
                 max_events_);
         }
     }
-    // All ranks take one moment for 0: those of a node by their common clock, nodes as near as a barrier brings them
-    // (each node's clock began when it was started).
+    // All ranks take one moment for 0: those of a node by their common clock, nodes as near as a barrier
+    // brings them (each node's clock began when it was started).
     MPI_Comm node = MPI_COMM_NULL;
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     PMPI_Barrier(MPI_COMM_WORLD);

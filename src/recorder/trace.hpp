@@ -11,9 +11,10 @@
 #include "handles.hpp"
 
 // The communication of a program, in the order in which each rank does it. One trace a process.
-//  1. Every interposed call becomes one event: what, with whom, how many bytes, at which address, and when it began
-//     and ended. Time between two events is the program's own.
-//  2. A nonblocking call's event number names its request; a wait's event lists the numbers that it completed.
+//  1. Every interposed call becomes one event: what, with whom, how many bytes, at which address, and when it
+//     began and ended. Time between two events is the program's own.
+//  2. A nonblocking call's event number names its request; a wait's event lists the numbers that it
+//     completed.
 //  3. At MPI_Finalize rank 0 collects all ranks' events and writes them (docs/records.md, "Traces").
 // A trace is bounded: past `max_events` a rank only counts.
 
@@ -29,12 +30,13 @@ class Trace {
     /// The program's communicators, and what its requests and probed messages stand for.
     Groups& groups() noexcept { return groups_; }
     Handles& handles() noexcept { return handles_; }
-    /// Adds an event and returns its number; -1 past the bound. An `other` at once after an `other` becomes part of it:
-    /// a program that polls would fill the trace.
+    /// Adds an event and returns its number; -1 past the bound. An `other` at once after an `other` becomes
+    /// part of it: a program that polls would fill the trace.
     std::int64_t add(Event event);
     /// Counts a call that is not replayed, by its name.
     void count_not_replayed(const char* name);
-    /// The event that a request stood for (a persistent one keeps what a start does): -1 for one that is not replayed.
+    /// The event that a request stood for (a persistent one keeps what a start does): -1 for one that is not
+    /// replayed.
     [[nodiscard]] std::int64_t take_request(MPI_Request request);
     /// Records that nobody sends what the request receives, unless `complete` says otherwise.
     void cancel_request(MPI_Request request);

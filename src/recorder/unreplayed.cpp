@@ -1,6 +1,6 @@
-// Calls that communicate and are not replayed: variable-size, neighbour, nonblocking and persistent collectives, probes,
-// combined nonblocking and partitioned messages, one-sided communication. Their time is kept, as `other`, and how often
-// each was called.
+// Calls that communicate and are not replayed: variable-size, neighbour, nonblocking and persistent
+// collectives, probes, combined nonblocking and partitioned messages, one-sided communication. Their time is
+// kept, as `other`, and how often each was called.
 #include "timed.hpp"
 
 using hakobi::recorder::other;
@@ -23,8 +23,8 @@ HAKOBI_OTHER(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* status), (fro
 HAKOBI_OTHER(Iprobe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status),
              (from, tag, comm, flag, status))
 
-// Nonblocking ones' waits are `other`, too, as their requests have no event. With the large counts where the library
-// has them.
+// Nonblocking ones' waits are `other`, too, as their requests have no event. With the large counts where the
+// library has them.
 #define HAKOBI_COLLECTIVES(suffix, Count, Offset)                                                            \
     HAKOBI_OTHER(Allgatherv##suffix,                                                                         \
                  (const void* send, Count send_count, MPI_Datatype send_type, void* receive,                 \

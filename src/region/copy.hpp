@@ -23,7 +23,8 @@ class ByteMarks {
     };
     [[nodiscard]] Run next_run(std::int64_t from) const;
     void clear();
-    /// Copies `old` to the bytes [from, from + length) of `buffer` that are not marked; old[0] is for buffer[from].
+    /// Copies `old` to the bytes [from, from + length) of `buffer` that are not marked; old[0] is for
+    /// buffer[from].
     void fill_unmarked(std::byte* buffer, std::int64_t from, std::int64_t length, const std::byte* old) const;
     [[nodiscard]] std::int64_t num_bytes() const noexcept { return num_bytes_; }
     [[nodiscard]] const std::uint64_t* words() const noexcept { return words_; }
@@ -52,7 +53,8 @@ class RunMover {
         std::int64_t to_stride, from_stride, length, num;
     };
     virtual ~RunMover() = default;
-    /// Takes the copy over, to be made later; or returns false: the processor may touch both sides, and copies.
+    /// Takes the copy over, to be made later; or returns false: the processor may touch both sides, and
+    /// copies.
     virtual bool take(const Series& series) = 0;
 };
 

@@ -8,8 +8,8 @@
 
 namespace hakobi {
 
-/// Walks a region's pieces in stream order from any stream position. Holds the region's description; cheap to move
-/// forward (a few nanoseconds a piece), and to seek (one division or binary search a nesting level).
+/// Walks a region's pieces in stream order from any stream position. Holds the region's description; cheap to
+/// move forward (a few nanoseconds a piece), and to seek (one division or binary search a nesting level).
 class Cursor {
   public:
     /// At stream position 0. The region must outlive the cursor.
@@ -21,8 +21,9 @@ class Cursor {
     /// Offset of the byte at the position, and how many bytes follow it contiguously (of this piece).
     [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }
     [[nodiscard]] std::int64_t remaining() const noexcept { return remaining_; }
-    /// The pieces from the position on as long as they are alike: `num` of `length` bytes, `stride` apart. One, with what
-    /// remains of it, where the position is inside a piece or the pattern has no regular pieces. Constant time.
+    /// The pieces from the position on as long as they are alike: `num` of `length` bytes, `stride` apart.
+    /// One, with what remains of it, where the position is inside a piece or the pattern has no regular
+    /// pieces. Constant time.
     struct Series {
         std::int64_t offset, length, stride, num;
     };

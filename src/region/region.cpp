@@ -282,8 +282,8 @@ std::int64_t Region::bytes_below(std::int64_t offset_bytes) const {
     return 0;
 }
 
-// Words of a region: kind, shift, then: contiguous size | strided count stride <element> | pieces n (offset length)*n |
-// parts n <region>*n. An empty region is one word, -1; a broken one -2.
+// Words of a region: kind, shift, then: contiguous size | strided count stride <element> | pieces n (offset
+// length)*n | parts n <region>*n. An empty region is one word, -1; a broken one -2.
 void Region::to_words(std::vector<std::int64_t>& words) const {
     if (!node_ || !node_->valid) {
         words.push_back(node_ ? -2 : -1);

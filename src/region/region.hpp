@@ -21,7 +21,8 @@ struct Piece {
 /// overlap themselves. A file region should be *ordered* (offsets never decrease along the stream), as the
 /// MPI standard requires of file views.
 ///
-/// Pure code, no MPI; sizes and offsets in bytes below 2^63, which `valid()` checks. To walk one: region/cursor.hpp.
+/// Pure code, no MPI; sizes and offsets in bytes below 2^63, which `valid()` checks. To walk one:
+/// region/cursor.hpp.
 class Region {
   public:
     struct Node;
@@ -32,8 +33,8 @@ class Region {
     /// `count` copies of `element`, each `stride_bytes` after the one before, all moved by `offset_bytes`.
     [[nodiscard]] static Region strided(std::int64_t offset_bytes, std::int64_t count,
                                         std::int64_t stride_bytes, const Region& element);
-    /// The block [start, start + count) of an array of `global` extents of elements of `element_bytes`, C order,
-    /// which itself begins at `offset_bytes`. Trailing whole dimensions are merged.
+    /// The block [start, start + count) of an array of `global` extents of elements of `element_bytes`, C
+    /// order, which itself begins at `offset_bytes`. Trailing whole dimensions are merged.
     [[nodiscard]] static Region subarray(std::int64_t offset_bytes, std::span<const std::int64_t> global,
                                          std::span<const std::int64_t> start,
                                          std::span<const std::int64_t> count, std::int64_t element_bytes);
@@ -44,7 +45,8 @@ class Region {
     /// Regions one after the other in the stream, each moved by its offset.
     [[nodiscard]] static Region concatenated(std::span<const Part> parts);
     [[nodiscard]] Region moved(std::int64_t by_bytes) const;
-    /// The part [from, from + length) of the stream; cost independent of the number of pieces of regular patterns.
+    /// The part [from, from + length) of the stream; cost independent of the number of pieces of regular
+    /// patterns.
     [[nodiscard]] Region substream(std::int64_t from_bytes, std::int64_t length_bytes) const;
 
     [[nodiscard]] std::int64_t size_bytes() const noexcept;   ///< bytes in the stream
@@ -57,11 +59,12 @@ class Region {
     [[nodiscard]] bool is_ordered() const noexcept;
     /// False when an offset or a size left the range of 63 bits while the region was built.
     [[nodiscard]] bool valid() const noexcept;
-    /// Bytes of an ordered region that lie below `offset_bytes`: the stream position of the first byte at or after it.
+    /// Bytes of an ordered region that lie below `offset_bytes`: the stream position of the first byte at or
+    /// after it.
     [[nodiscard]] std::int64_t bytes_below(std::int64_t offset_bytes) const;
 
-    /// The description as plain numbers for a message to another process, and back (`from_words` of what `to_words`
-    /// gave, at any depth of nesting, else an invalid region).
+    /// The description as plain numbers for a message to another process, and back (`from_words` of what
+    /// `to_words` gave, at any depth of nesting, else an invalid region).
     void to_words(std::vector<std::int64_t>& words) const;
     [[nodiscard]] std::int64_t num_words() const;  ///< that `to_words` adds
     [[nodiscard]] static Region from_words(std::span<const std::int64_t> words);
@@ -84,7 +87,8 @@ struct Region::Part {
     Region region;
 };
 
-/// One level of a description. Offsets of a node are relative; the Region or the parent that holds it shifts them.
+/// One level of a description. Offsets of a node are relative; the Region or the parent that holds it shifts
+/// them.
 struct Region::Node {
     enum class Kind { contiguous, strided, pieces, parts };
 
@@ -96,7 +100,8 @@ struct Region::Node {
     // strided: copy i of `element` is moved by i * stride
     std::int64_t count = 1, stride = 0;
     Region element;
-    // pieces: offsets and lengths; parts: regions; both with the stream position of each, and the size at the end
+    // pieces: offsets and lengths; parts: regions; both with the stream position of each, and the size at the
+    // end
     std::vector<std::int64_t> offsets, lengths, stream;
     std::vector<Region> parts;
 };

@@ -1,4 +1,5 @@
-// MPI-IO as the method `parallel` uses it: a view, and writes through it. MPI_File is a pointer in MPICH's ABI.
+// MPI-IO as the method `parallel` uses it: a view, and writes through it. MPI_File is a pointer in MPICH's
+// ABI.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// A rank's messages to itself. Every send is copied at once, and is complete but for a synchronous one, which is when it is
-// matched. Messages and receives are matched in their order, by communicator and tag.
+// A rank's messages to itself. Every send is copied at once, and is complete but for a synchronous one, which
+// is when it is matched. Messages and receives are matched in their order, by communicator and tag.
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-// MPI for a process that runs alone, on machines without an MPI library: what libhakobi calls of it, for one rank, in the ABI of
-// MPICH (decision 42). The wheel's Python package loads it where nothing says that the process is one of several. Like
-// libhakobi it is called by one thread at a time.
+// MPI for a process that runs alone, on machines without an MPI library: what libhakobi calls of it, for one
+// rank, in the ABI of MPICH (decision 42). The wheel's Python package loads it where nothing says that the
+// process is one of several. Like libhakobi it is called by one thread at a time.
 
 namespace hakobi::serial_mpi {
 

@@ -11,8 +11,8 @@
 
 namespace hakobi::series {
 
-/// Where the bytes of an array's parts are taken from. A member is one part, a stream that is taken from the beginning to
-/// the end.
+/// Where the bytes of an array's parts are taken from. A member is one part, a stream that is taken from the
+/// beginning to the end.
 class Members {
   public:
     virtual ~Members() = default;
@@ -27,10 +27,10 @@ class Members {
     virtual Status take(std::span<Request> requests) = 0;
 };
 
-/// Writes the bytes that go to `regions` of `file`, one a member, in large pieces in file order, whoever holds which.
-/// Windows of the regions' runs, merged by place in the file, are taken into one half of `buffer`, ordered in the other
-/// half, and written; whole large runs are written from where they are. Bytes of the file that no region covers are not
-/// touched. Regions are ordered and do not overlap.
+/// Writes the bytes that go to `regions` of `file`, one a member, in large pieces in file order, whoever
+/// holds which. Windows of the regions' runs, merged by place in the file, are taken into one half of
+/// `buffer`, ordered in the other half, and written; whole large runs are written from where they are. Bytes
+/// of the file that no region covers are not touched. Regions are ordered and do not overlap.
 Status assemble(std::span<const Region> regions, Members& members, storage::File& file,
                 std::span<std::byte> buffer);
 

@@ -99,7 +99,8 @@ Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, 
     Status added =
         add_to_store(carried.from, carried.to,
                      {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
-    // A folder that is not whole, of a step that the store has: killed when it was removed, behind the step's way there.
+    // A folder that is not whole, of a step that the store has: killed when it was removed, behind the step's
+    // way there.
     if (added.code() != ErrorCode::format || !carried.may_be_there || !read_step(carried.to).ok())
         return added;
     storage::discard_file(storage::joined_scheme + carried.from);

@@ -1,14 +1,16 @@
 // Pieces become a file:
 //
 //  1. The folder is locked (<file>.pieces/.lock): one gathering at a time, and a dead one keeps nobody out.
-//  2. Every piece's header is read, and the file made with its metadata under a temporary name of this gathering's own.
+//  2. Every piece's header is read, and the file made with its metadata under a temporary name of this
+//     gathering's own.
 //  3. The values are brought into file order (assemble.hpp), and their checksums compared.
 //  4. The file is read back and proved (prove_file), and gets its name, which nothing has.
 //  5. <file>.pieces becomes <file>.pieces.gathered, whose pieces nobody needs, and is removed.
 //
-// A file that has the name before is proved in place of 2 to 4: a gathering killed between 4 and 5 has made it. Another
-// file, older or newer, is never replaced, and its pieces stay. Killed in 5, the next gathering removes what is left.
-// `gather_pieces` also holds the prefix's lock (series.hpp): pieces of a run that goes on are its own.
+// A file that has the name before is proved in place of 2 to 4: a gathering killed between 4 and 5 has made
+// it. Another file, older or newer, is never replaced, and its pieces stay. Killed in 5, the next gathering
+// removes what is left. `gather_pieces` also holds the prefix's lock (series.hpp): pieces of a run that goes
+// on are its own.
 #include "series/gather.hpp"
 
 #include <algorithm>
@@ -121,7 +123,8 @@ bool is_of_pieces(const Name& name) {
     return name.kind == Kind::pieces || name.kind == Kind::mesh_pieces;
 }
 
-/// The name of the pieces' folder that `path` is, also where it is one that a gathering was killed in removing.
+/// The name of the pieces' folder that `path` is, also where it is one that a gathering was killed in
+/// removing.
 std::optional<std::string> pieces_folder_of(const fs::path& path) {
     const std::string name = path.string();
     const Name parsed = parse(name);
@@ -199,8 +202,8 @@ Work find_work(std::string path) {
     return work;
 }
 
-/// Keeps the lock of one prefix at a time: a folder's files come in the order of their names. Before it leaves one, all its
-/// steps are shown.
+/// Keeps the lock of one prefix at a time: a folder's files come in the order of their names. Before it
+/// leaves one, all its steps are shown.
 class SeriesLock {
   public:
     ~SeriesLock() { leave(); }

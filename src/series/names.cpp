@@ -107,7 +107,8 @@ Name parse_step(std::string_view rest) {
     return name;
 }
 
-/// ".series.nc", ".series.000256.nc". That chapters' numbers are steps is not asked: a longer one is a name of ours, too.
+/// ".series.nc", ".series.000256.nc". That chapters' numbers are steps is not asked: a longer one is a name
+/// of ours, too.
 Name parse_view(std::string_view rest) {
     Name name;
     if (!rest.starts_with(view_infix)) return name;

@@ -25,7 +25,8 @@ namespace hakobi::series {
 //   run.0123456789abcdef.stage/           on a stage: the folder of a run's steps
 //   run.lock                              who writes at present: a run, or a gathering (storage/lock_file.hpp)
 //
-// How a step's file comes to its final name. Each line is an event, which `next` takes; a mesh's file goes the same way.
+// How a step's file comes to its final name. Each line is an event, which `next` takes; a mesh's file goes
+// the same way.
 //
 //  1. make        Rank 0 lays it out under its temporary name: everything is there but the values.
 //  2. store       All values are there. All ranks agree on that, or, of a hidden step, each writer leaves a receipt behind the
@@ -35,9 +36,10 @@ namespace hakobi::series {
 //  5. name        The file gets its final name, which nothing has. What has a final name is whole, whatever is killed when.
 //  6. discard     What nobody will complete is removed.
 //
-// A kill leaves the file between two of these. Whoever opens the series next learns from name and receipts where it stands
-// (state_of), and does the rest from 3 on; from before 2 only 6 leads. On a stage 5 gives the name there (stage.hpp). A step
-// in a file of several becomes part of it by a commit instead (pending_commit.hpp).
+// A kill leaves the file between two of these. Whoever opens the series next learns from name and receipts
+// where it stands (state_of), and does the rest from 3 on; from before 2 only 6 leads. On a stage 5 gives the
+// name there (stage.hpp). A step in a file of several becomes part of it by a commit instead
+// (pending_commit.hpp).
 
 enum class Kind {
     none,         ///< no name of a series
@@ -73,7 +75,8 @@ struct Name {
 };
 /// Takes a name of the series of `prefix` apart; `none` where it is none. Pure, as all here.
 [[nodiscard]] Name parse(std::string_view path, std::string_view prefix);
-/// The same in the series that the name itself says. "run_000012.zarr" is a step of "run" then, not the store of "run_000012".
+/// The same in the series that the name itself says. "run_000012.zarr" is a step of "run" then, not the store
+/// of "run_000012".
 [[nodiscard]] Name parse(std::string_view path);
 
 /// Where a step's file stands, by the numbers above.
@@ -87,7 +90,8 @@ enum class Event { make, store, call_whole, cut, name, discard };
 inline constexpr std::string_view mesh_suffix = ".mesh", commit_suffix = ".commit";
 
 [[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension);
-/// A temporary name. Whoever may write to the folder could make it a trap: `token` is one that nobody can foretell.
+/// A temporary name. Whoever may write to the folder could make it a trap: `token` is one that nobody can
+/// foretell.
 [[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);
 /// Made from a part_path.
 [[nodiscard]] std::string whole_path(const std::string& part);

@@ -12,7 +12,8 @@ namespace hakobi::series {
 namespace {
 
 constexpr std::uint64_t commit_magic = 0x316d6d6f636b6168;  // "hakcomm1"
-/// Where its receipts begin: more than a step's metadata take. Between these and there the file has no storage.
+/// Where its receipts begin: more than a step's metadata take. Between these and there the file has no
+/// storage.
 constexpr std::int64_t receipts_at = std::int64_t{256} << 20;
 
 struct CommitHeader {

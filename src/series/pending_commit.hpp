@@ -13,14 +13,17 @@
 
 namespace hakobi::series {
 
-// A hidden step that goes to a file of several (format::GrowingFile) becomes part of it by Layout::commit, which rank 0 has in memory until all
-// values are stored. For the case that it is killed before, a file of the step's own has the commit, too:
+// A hidden step that goes to a file of several (format::GrowingFile) becomes part of it by Layout::commit,
+// which rank 0 has in memory until all values are stored. For the case that it is killed before, a file of
+// the step's own has the commit, too:
 //
-//  1. "run_000004.nc.commit.0123456789abcdef.part" is made before a value is written. It has the commit, the names of the file that takes the
-//     step, how that file begins before, and how long it is with the step.
-//  2. Receipts stand behind it (receipts.hpp), at a fixed place: behind the end of the other file the next step's values do.
+//  1. "run_000004.nc.commit.0123456789abcdef.part" is made before a value is written. It has the commit, the
+//     names of the file that takes the step, how that file begins before, and how long it is with the step.
+//  2. Receipts stand behind it (receipts.hpp), at a fixed place: behind the end of the other file the next
+//     step's values do.
 //  3. It goes when the step is committed.
-//  4. Who finds it with all receipts, and the file as it was before the commit, carries that out (unfinished.hpp), in the order of the steps.
+//  4. Who finds it with all receipts, and the file as it was before the commit, carries that out
+//     (unfinished.hpp), in the order of the steps.
 
 [[nodiscard]] std::string commit_path(const Step& step);
 

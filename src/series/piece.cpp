@@ -134,8 +134,8 @@ Result<std::vector<int>> ranks_in(const std::string& folder) {
 
 namespace {
 
-/// Writes a part's bytes at `offset` and takes their checksum: from where they are, or through a buffer where they are not
-/// in one place.
+/// Writes a part's bytes at `offset` and takes their checksum: from where they are, or through a buffer where
+/// they are not in one place.
 Status write_part(storage::File& file, const Region& memory, std::int64_t offset, ByteWriter& checksums) {
     constexpr std::int64_t buffer_bytes = 4 << 20;
     Checksum checksum;

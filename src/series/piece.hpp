@@ -63,9 +63,9 @@ Result<storage::FilePtr> create_piece(const std::string& path);
 Status fill_piece(storage::File& file, const Step& step, int rank, int num_ranks);
 
 /// Opens and checks everything but the values. not_found when there is no such file, format when it is torn
-/// or not a piece (the text says which). A checksum only tells that bytes are as somebody wrote them, so a piece
-/// that is returned also makes sense by itself: its rank is one of its ranks, its regions are ordered and begin at 0 or
-/// later, and its values lie inside the piece.
+/// or not a piece (the text says which). A checksum only tells that bytes are as somebody wrote them, so a
+/// piece that is returned also makes sense by itself: its rank is one of its ranks, its regions are ordered
+/// and begin at 0 or later, and its values lie inside the piece.
 Result<Piece> read_piece(const std::string& path);
 
 /// A header's bytes in a piece, and back: format when they are none, or say what no piece can. Pure.

@@ -10,15 +10,16 @@
 
 namespace hakobi::series {
 
-// A receipt says of one of a hidden step's writers that it has stored all that it had of the step: 2 of names.hpp, for the case that
-// no rank lives that could say so.
+// A receipt says of one of a hidden step's writers that it has stored all that it had of the step: 2 of
+// names.hpp, for the case that no rank lives that could say so.
 //
 //  - The writers are numbered, and each knows how many there are.
-//  - When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w of the receipts
-//    is writer w's alone, so that nodes do not write to one block at once. For a step in a file of several they are in a file of its
-//    own (pending_commit.hpp), since the next step's values follow.
+//  - When all accesses of a writer are over, it writes its receipt behind the end of the step's file: block w
+//    of the receipts is writer w's alone, so that nodes do not write to one block at once. For a step in a
+//    file of several they are in a file of its own (pending_commit.hpp), since the next step's values follow.
 //
-// A receipt stands behind the bytes that it speaks of as long as the system lives, and with `sync` also if it does not. Decision 32.
+// A receipt stands behind the bytes that it speaks of as long as the system lives, and with `sync` also if it
+// does not. Decision 32.
 
 /// The contents of a receipt beside its writer.
 struct ReceiptOf {
@@ -30,8 +31,9 @@ struct ReceiptOf {
 /// The receipt of a step; for a step in a file of several it is in another file (pending_commit.hpp).
 [[nodiscard]] ReceiptOf receipt_of(const Step& step);
 
-/// `file` is the step's; with `sync` the caller has synced it. Any thread; without a receipt, which a full storage may refuse, the step
-/// is only not known to be whole. Nothing where the storage has no files of the system.
+/// `file` is the step's; with `sync` the caller has synced it. Any thread; without a receipt, which a full
+/// storage may refuse, the step is only not known to be whole. Nothing where the storage has no files of the
+/// system.
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept;
 
 /// The receipts of a file.

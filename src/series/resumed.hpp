@@ -14,16 +14,18 @@ namespace hakobi::series {
 class Resumed {
   public:
     Resumed() = default;
-    /// Reads what the last of `files`, the whole steps in their order, says of itself. invalid_argument where it is of
-    /// another format; format, not_found or io, naming it, where it cannot be read.
+    /// Reads what the last of `files`, the whole steps in their order, says of itself. invalid_argument where
+    /// it is of another format; format, not_found or io, naming it, where it cannot be read.
     static Result<Resumed> read(const format::Format& format, std::vector<Series::Entry> files);
 
-    /// invalid_argument, naming the field, when `first`, the first step that is put, has other fields or another grid than
-    /// the last whole step, and than every step before: not all steps of a series have the same fields.
+    /// invalid_argument, naming the field, when `first`, the first step that is put, has other fields or
+    /// another grid than the last whole step, and than every step before: not all steps of a series have the
+    /// same fields.
     [[nodiscard]] Status check(const format::StepDescription& first) const;
 
   private:
-    /// difference() from an earlier step. A format's store has static fields for all steps: they need not be put again.
+    /// difference() from an earlier step. A format's store has static fields for all steps: they need not be
+    /// put again.
     [[nodiscard]] std::string difference_from(const format::StepDescription& first,
                                               const format::FoundStep& earlier) const;
 
@@ -32,8 +34,9 @@ class Resumed {
     bool has_store_ = false;
 };
 
-/// How a step that was put differs in its grid and fields from one that was found, in words ("field eta has 5 x 4 points,
-/// not 5 x 3"); "" when it does not. Texts that only people read (title, long names) may differ. Pure.
+/// How a step that was put differs in its grid and fields from one that was found, in words ("field eta has 5
+/// x 4 points, not 5 x 3"); "" when it does not. Texts that only people read (title, long names) may differ.
+/// Pure.
 [[nodiscard]] std::string difference(const format::StepDescription& put, const format::FoundStep& found);
 
 }  // namespace hakobi::series

@@ -186,7 +186,8 @@ const format::Format* format_with(std::string_view extension) {
     return found == format::formats().end() ? nullptr : *found;
 }
 
-/// exists where something else has the name of the series' store; else what a killed run left in it is put right.
+/// exists where something else has the name of the series' store; else what a killed run left in it is put
+/// right.
 Status check_store(const std::string& prefix, std::string_view extension) {
     const format::Format* const format = format_with(extension);
     assert(format != nullptr);
@@ -270,8 +271,8 @@ Result<Series> find_series(const std::string& prefix) {
 }
 
 Status remove_parts(const Series& series) {
-    // The youngest first, and names that lead to a file before that file: a kill on the way leaves no step that
-    // is taken for a whole one behind one that is gone.
+    // The youngest first, and names that lead to a file before that file: a kill on the way leaves no step
+    // that is taken for a whole one behind one that is gone.
     std::vector<std::string> parts = series.parts;
     const auto place_of = [](const std::string& part) {
         const Name name = parse(part);

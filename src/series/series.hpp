@@ -40,12 +40,14 @@ struct Series {
 
     [[nodiscard]] bool holds_steps() const noexcept { return !files.empty() || !pieces.empty(); }
 };
-/// Says of each file how many steps it has. Read are the last one and those that are not followed by the next number.
+/// Says of each file how many steps it has. Read are the last one and those that are not followed by the next
+/// number.
 void count_steps(std::vector<Series::Entry>& files);
 /// An empty series where the folder is missing.
 Result<Series> find_series(const std::string& prefix);
 
-/// Removes the files that have no final name. One that stayed could pass for a step of the run that comes after it.
+/// Removes the files that have no final name. One that stayed could pass for a step of the run that comes
+/// after it.
 Status remove_parts(const Series& series);
 
 /// Removes the views, the one that shows all first: it never leads to parts that are gone.
@@ -72,16 +74,17 @@ enum class Holding {
     lock,   ///< that claim_series takes
     marker  ///< that the caller has put on an object store, after take_stage (stage.hpp)
 };
-/// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it, takes the lock,
-/// gives steps their names that a killed run had stored (unfinished.hpp; not with IfExists::replace), removes files of
-/// steps that never became whole and says so, and does with earlier steps what `if_exists` says: `resume` gathers
-/// whole pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after that.
-/// exists when another run writes the prefix, when it holds steps (`fail`), or when something that is
-/// not a regular file has a step's name.
+/// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it,
+/// takes the lock, gives steps their names that a killed run had stored (unfinished.hpp; not with
+/// IfExists::replace), removes files of steps that never became whole and says so, and does with earlier
+/// steps what `if_exists` says: `resume` gathers whole pieces, removes those of a step that is not whole and
+/// lies behind the last whole one, and goes on after that. exists when another run writes the prefix, when it
+/// holds steps (`fail`), or when something that is not a regular file has a step's name.
 Result<Claim> claim_series(std::string_view prefix, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes, Holding holding = Holding::lock);
 
-/// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the caller holds it.
+/// Removes a folder of pieces, and nothing else that somebody put into it. `lock`: of the folder, where the
+/// caller holds it.
 Status remove_pieces(const std::string& folder, storage::LockFile lock = {});
 
 }  // namespace hakobi::series

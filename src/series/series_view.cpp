@@ -375,7 +375,8 @@ Status SeriesView::write_chapter(const Copied& copied, std::size_t first, std::s
     return {};
 }
 
-/// A source's records go behind `at` records of the chapter. Those of a step's file that is gone stay the fill value.
+/// A source's records go behind `at` records of the chapter. Those of a step's file that is gone stay the
+/// fill value.
 Status SeriesView::copy_records(const Copied& copied, std::size_t source, std::int64_t at,
                                 format::SeriesDescription& chapter) const {
     std::vector<std::size_t> numbers;

@@ -12,20 +12,26 @@
 
 namespace hakobi::series {
 
-/// One file that shows all whole steps of a prefix as one data set: "<prefix>.series.nc". Local: rank 0's, who holds the
-/// prefix's lock.
+/// One file that shows all whole steps of a prefix as one data set: "<prefix>.series.nc". Local: rank 0's,
+/// who holds the prefix's lock.
 ///
-///  1. Steps that are whole become records; fields that are not like those of the same name before are left out.
-///  2. The file is made anew under a temporary name and replaces the one before, so that a kill leaves one of them.
-///  3. That is not done for every step: in a run it may take a hundredth of the time, and `write` at the end does the rest.
-///  4. HDF5 shows fill values, without an error, of sources that it cannot open. It keeps all open that it has read, and many programs may
-///     open 256 files. So up to `most_sources` files are sources, and what needs more is left out, which the file and stderr say.
-///  5. Where steps are in more files than that, their small fields are copied to chapters ("<prefix>.series.000256.nc", called after
-///     its first step), which then are the sources: no step's file is opened for them. Fields are small that together have
-///     at most `copied_bytes` a step, the smallest first. Others are left out from then on.
-///  6. The last chapter is made anew with more steps, each time that `steps_between` files are not in one, until it has `chapter_steps`
-///     and `chapter_bytes`. It only ever gets more: who has opened the series before finds what it says. A series that does
-///     not go on as its file says (steps were taken away) loses that file first, and chapters are made anew.
+///  1. Steps that are whole become records; fields that are not like those of the same name before are left
+///     out.
+///  2. The file is made anew under a temporary name and replaces the one before, so that a kill leaves one of
+///     them.
+///  3. That is not done for every step: in a run it may take a hundredth of the time, and `write` at the end
+///     does the rest.
+///  4. HDF5 shows fill values, without an error, of sources that it cannot open. It keeps all open that it
+///     has read, and many programs may open 256 files. So up to `most_sources` files are sources, and what
+///     needs more is left out, which the file and stderr say.
+///  5. Where steps are in more files than that, their small fields are copied to chapters
+///     ("<prefix>.series.000256.nc", called after its first step), which then are the sources: no step's file
+///     is opened for them. Fields are small that together have at most `copied_bytes` a step, the smallest
+///     first. Others are left out from then on.
+///  6. The last chapter is made anew with more steps, each time that `steps_between` files are not in one,
+///     until it has `chapter_steps` and `chapter_bytes`. It only ever gets more: who has opened the series
+///     before finds what it says. A series that does not go on as its file says (steps were taken away) loses
+///     that file first, and chapters are made anew.
 class SeriesView {
   public:
     static constexpr std::size_t most_sources = 192, steps_between = 64;

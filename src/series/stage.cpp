@@ -187,7 +187,8 @@ Status end_stage(const std::string& prefix, const Marker& marker, storage::LockF
         (marker.is_of_nothing || write_marker(prefix, {marker.node, marker.folder, true}, false).ok());
     Status removed = says_so ? Status() : remove_marker(prefix);
     lock.release();
-    // Without its marker nobody is led to it, and a marker without its folder would be taken for steps that are lost.
+    // Without its marker nobody is led to it, and a marker without its folder would be taken for steps that
+    // are lost.
     if (removed.ok() && !remove_folder(marker.folder))
         std::fprintf(stderr, "hakobi: %s: something is left on the stage, in %s\n", prefix.c_str(),
                      marker.folder.c_str());

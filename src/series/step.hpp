@@ -26,8 +26,8 @@ struct Part {
 /// Parts of one file as one, in the file's order. Pure.
 [[nodiscard]] Part concatenated(std::span<const Part> parts);
 
-/// A step that all ranks agree on: what a method gets to write. A method moves bytes from memory to the file and does not
-/// know of what.
+/// A step that all ranks agree on: what a method gets to write. A method moves bytes from memory to the file
+/// and does not know of what.
 struct Step {
     RunId run{};
     std::int64_t number = 0;
@@ -35,8 +35,9 @@ struct Step {
     storage::PlacePtr place;  ///< where its file is written
     std::string path;         ///< the file's final name
     std::string part_path;    ///< its name until it is whole
-    /// In a file that takes several steps (format::GrowingFile): which of them it is, from 0. Such a file gets its final name with the
-    /// first one; part_path is that name for later ones. -1: the file is the step's own.
+    /// In a file that takes several steps (format::GrowingFile): which of them it is, from 0. Such a file
+    /// gets its final name with the first one; part_path is that name for later ones. -1: the file is the
+    /// step's own.
     std::int64_t step_in_file = -1;
     format::StepDescription description;
     format::Layout layout;    ///< offsets and size on every rank, metadata on rank 0 only

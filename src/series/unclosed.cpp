@@ -57,8 +57,8 @@ void finish(Unclosed& output, const char* where) {
     list().entries.erase(at);
 }
 
-/// Returns when all ranks have called it. By messages of a tag of its own: ranks that are in another call of ours meanwhile stay
-/// there, and their collectives are not taken for this.
+/// Returns when all ranks have called it. By messages of a tag of its own: ranks that are in another call of
+/// ours meanwhile stay there, and their collectives are not taken for this.
 void meet(const Comm& comm) {
     for (int distance = 1; distance < comm.size(); distance *= 2) {
         const int to = (comm.rank() + distance) % comm.size();

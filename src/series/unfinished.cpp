@@ -148,7 +148,8 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
             complete(left, state_of(left.name, receipts.value()), receipts.value().file_bytes);
         const bool is_damaged = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found;
         if (is_damaged && !store_of(left.final_path).empty()) {
-            // A folder whose remover was killed, or of which the system has lost some. A listing knows it by this name.
+            // A folder whose remover was killed, or of which the system has lost some. A listing knows it by
+            // this name.
             if (left.name.form != Name::Form::whole)
                 (void)storage::rename_file(whole_path(left.path), left.path);
             result.lost.push_back(what_is(left) + " was stored whole, but " + status.text());

@@ -18,9 +18,9 @@ struct Unfinished {
 /// Steps that are whole behind one that is not: a run that goes on behind them never fills the gap.
 enum class Gaps { none, left };
 
-/// Gives each step among `series.parts` that is whole its name; with Gaps::none only up to the first that is not. All others
-/// stay as they are. Local: the caller holds the prefix's lock and has found `series` since. An error is of a step that is
-/// whole and could not be given its name.
+/// Gives each step among `series.parts` that is whole its name; with Gaps::none only up to the first that is
+/// not. All others stay as they are. Local: the caller holds the prefix's lock and has found `series` since.
+/// An error is of a step that is whole and could not be given its name.
 Result<Unfinished> complete_steps(const std::string& prefix, const Series& series, Gaps gaps);
 
 /// Says it on stderr, but what was told. `becomes`: what happens to the others ("is removed").
@@ -28,8 +28,8 @@ void tell(const std::string& prefix, const Unfinished& unfinished, const char* b
 /// The same of the lost alone, before what is left of them goes: who is killed behind that has named them.
 void tell_lost(const std::string& prefix, Unfinished& unfinished, const char* becomes);
 
-/// For who is going to read the prefix: completes its steps, without gaps, where no run writes it and this process may, and says what it did
-/// and what is not whole. Local.
+/// For who is going to read the prefix: completes its steps, without gaps, where no run writes it and this
+/// process may, and says what it did and what is not whole. Local.
 void complete_for_reading(const std::string& prefix) noexcept;
 
 }  // namespace hakobi::series

@@ -20,8 +20,9 @@ struct Abilities {
     bool locks_ranges =
         false;  ///< a range's lock holds against other nodes' processes too (File::lock_range)
     std::int64_t stripe_bytes = 4096;  ///< preferred alignment of accesses: the stripe or block
-    /// Nodes that write different bytes of one aligned block of this size may lose each other's, unless the first has synced
-    /// (File::sync drops it from the node's cache) before the second writes; 1: they may at any time.
+    /// Nodes that write different bytes of one aligned block of this size may lose each other's, unless the
+    /// first has synced (File::sync drops it from the node's cache) before the second writes; 1: they may at
+    /// any time.
     std::int64_t writer_block_bytes = 1;
     bool passes_cache = false;  ///< every access goes past the node's cache to the server, byte for byte
 };

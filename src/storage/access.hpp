@@ -38,8 +38,9 @@ struct Request {
     File* file = nullptr;  ///< must stay open until done is called; null: the Access's own
     std::byte* buffer = nullptr;
     std::vector<Extent> extents;
-    /// An extent with holes is read, filled and written while its range of the file is locked, so that holes keep what
-    /// others put there, also meanwhile. Where the storage has no lock after all its runs are written one by one.
+    /// An extent with holes is read, filled and written while its range of the file is locked, so that holes
+    /// keep what others put there, also meanwhile. Where the storage has no lock after all its runs are
+    /// written one by one.
     Holes* holes = nullptr;
     /// Called by the thread that completed the request, with `status` and `transferred_bytes` set; it must
     /// not block and must not call MPI. It may submit another request.
@@ -79,7 +80,8 @@ struct AccessOptions {
     CoreSet cores = {};  ///< where its threads may run; empty: where the caller may
 };
 
-/// For requests that name their file. unsupported (with the reason) when this build or kernel has no such access.
+/// For requests that name their file. unsupported (with the reason) when this build or kernel has no such
+/// access.
 Result<std::unique_ptr<Access>> make_access(const AccessOptions& options);
 /// The same, with a file for those that name none; it must outlive the access.
 Result<std::unique_ptr<Access>> make_access(File& file, const AccessOptions& options);

@@ -11,12 +11,13 @@
 
 namespace hakobi::storage {
 
-/// A kind of storage. A new one is a file, a line in backend.cpp's table and one in contract.hpp. Paths come without the
-/// scheme. No call throws but for memory; all are local.
+/// A kind of storage. A new one is a file, a line in backend.cpp's table and one in contract.hpp. Paths come
+/// without the scheme. No call throws but for memory; all are local.
 struct Backend {
     std::span<const std::string_view> schemes;  ///< what stands before a path's first colon
     Result<FilePtr> (*open)(const std::string& path, const OpenMode& mode) = nullptr;
-    /// Gives what was written as `from` the name `to`, whole or not at all: a rename, or the end of an upload.
+    /// Gives what was written as `from` the name `to`, whole or not at all: a rename, or the end of an
+    /// upload.
     Status (*commit)(const std::string& from, const std::string& to, const CommitMode& mode) = nullptr;
     Status (*remove)(const std::string& path) = nullptr;
     /// Lists the entries directly in a folder, in no order; not_found where there is no such folder.

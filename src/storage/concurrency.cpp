@@ -16,15 +16,17 @@ namespace {
 
 constexpr double smoothing = 0.5;       // of a request's share asleep
 constexpr double rate_smoothing = 0.2;  // of rates, which are compared
-// Share of the time from which on a request counts as waiting for storage, and below which the storage counts as memory
-// again. Low: whether more threads pay is measured, but only where they are tried.
+// Share of the time from which on a request counts as waiting for storage, and below which the storage counts
+// as memory again. Low: whether more threads pay is measured, but only where they are tried.
 constexpr double sleeps_above = 0.1, awake_below = 0.02;
-// More writers stay only for at least this gain in bytes per second: they wait for each other at the inode's lock. More
-// readers stay unless they lose: where two nearly fill the storage the gain is within what single requests differ by.
+// More writers stay only for at least this gain in bytes per second: they wait for each other at the inode's
+// lock. More readers stay unless they lose: where two nearly fill the storage the gain is within what single
+// requests differ by.
 constexpr double writers_must_gain = 1.05, readers_must_keep = 0.95;
 constexpr std::int64_t num_probed = 4;  // requests that tell a rate
-// Requests, for each thread, before the low number is tried for its rate: where the first request alone has shown that more pay, this
-// costs more than it can tell (the second file of 256 MB of a program: 10 ms of 135 on the model).
+// Requests, for each thread, before the low number is tried for its rate: where the first request alone has
+// shown that more pay, this costs more than it can tell (the second file of 256 MB of a program: 10 ms of 135
+// on the model).
 constexpr std::int64_t until_probe = 16, until_late_probe = 256;
 constexpr double pays_clearly = 1.5;
 constexpr std::int64_t first_hold = 32, longest_hold = 1024;

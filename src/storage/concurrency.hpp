@@ -34,9 +34,9 @@ struct ServiceSample {
 /// (both take the inode's lock, and the waiting one spins on a core that the shuffle needs); a disk, a
 /// network and a parallel file system need several requests in flight. So:
 ///  1. Begin low, until the first request is over with two, and go to the limit as soon as a request sleeps.
-///  2. Some requests later compare the rates of all requests in service together: more writers stay where they move
-///     more bytes, more readers unless they move fewer. Where the low number was left before its rate was known, go
-///     back to it for a few requests first.
+///  2. Some requests later compare the rates of all requests in service together: more writers stay where
+///     they move more bytes, more readers unless they move fewer. Where the low number was left before its
+///     rate was known, go back to it for a few requests first.
 ///  3. Where they do not, go back, and try again after a hold, which doubles each time.
 /// Pure; not thread-safe.
 class Concurrency {

@@ -61,8 +61,8 @@ TEST(Concurrency, ASleepingStorageGetsAllThreadsAtOnce) {
     EXPECT_EQ(working.allowed(true), 4);
 }
 
-/// How many of `num` requests were served while all threads were allowed, by a storage that sleeps and gives `gb_s` of
-/// the number of requests together.
+/// How many of `num` requests were served while all threads were allowed, by a storage that sleeps and gives
+/// `gb_s` of the number of requests together.
 template <class Rate>
 int num_raised_of(Concurrency& concurrency, bool is_write, int num, const Rate& gb_s) {
     int num_raised = 0;
@@ -159,7 +159,8 @@ TEST(ServiceClock, TellsSleepingFromWorking) {
     EXPECT_LT(worked.asleep_s, 0.5 * worked.wall_s);
 }
 
-/// Discards what it gets, counts how many requests it serves at once, and sleeps, or works, meanwhile if asked.
+/// Discards what it gets, counts how many requests it serves at once, and sleeps, or works, meanwhile if
+/// asked.
 class WatchedFile final : public File {
   public:
     explicit WatchedFile(std::chrono::microseconds sleep, double work_s = 0)

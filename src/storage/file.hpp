@@ -26,35 +26,38 @@ struct OpenMode {
     bool truncate = false;
     bool direct =
         false;  ///< O_DIRECT where offset, length and address are aligned to 4096; buffered elsewhere
-    /// Processes of several nodes write it at once: past the node's cache where that would lose what others wrote, or hide it,
-    /// and the file system takes any bytes so (Abilities::passes_cache).
+    /// Processes of several nodes write it at once: past the node's cache where that would lose what others
+    /// wrote, or hide it, and the file system takes any bytes so (Abilities::passes_cache).
     bool is_shared = false;
-    /// Another node made the file, perhaps just now: on NFS the name is looked up at the server, not in this node's cache.
+    /// Another node made the file, perhaps just now: on NFS the name is looked up at the server, not in this
+    /// node's cache.
     bool is_others = false;
-    /// Only a regular file of just that name: `exists` (to be written) or `format` (to be read), at once, where a symbolic
-    /// link, a FIFO or a device has it.
+    /// Only a regular file of just that name: `exists` (to be written) or `format` (to be read), at once,
+    /// where a symbolic link, a FIFO or a device has it.
     bool regular_only = false;
     std::string name = {};  ///< what messages call the file, where its path says little
     std::string root = {};  ///< a folder that the path does not leave, by links either (beneath.hpp)
 };
 
-/// Where bytes go: one open file of one backend. Every call is thread-safe against every other on the same object
-/// (I/O threads share it) and blocks its caller. No call throws.
+/// Where bytes go: one open file of one backend. Every call is thread-safe against every other on the same
+/// object (I/O threads share it) and blocks its caller. No call throws.
 class File {
   public:
     virtual ~File() = default;
 
-    /// Writes all of `data` at `offset` bytes, extending the file where needed; an error when fewer bytes went
-    /// (short writes are continued, EINTR repeated).
+    /// Writes all of `data` at `offset` bytes, extending the file where needed; an error when fewer bytes
+    /// went (short writes are continued, EINTR repeated).
     virtual Status write_at(std::span<const std::byte> data, std::int64_t offset) = 0;
-    /// Reads into `data` from `offset` bytes; returns the bytes read, fewer than asked only at the end of the file.
+    /// Reads into `data` from `offset` bytes; returns the bytes read, fewer than asked only at the end of the
+    /// file.
     virtual Result<std::int64_t> read_at(std::span<std::byte> data, std::int64_t offset) = 0;
     virtual Result<std::int64_t> size_bytes() = 0;
     virtual Status set_size(std::int64_t bytes) = 0;
-    /// Makes sure that `bytes` from 0 have storage behind them; what is there stays, the size grows to `bytes` if it was less.
+    /// Makes sure that `bytes` from 0 have storage behind them; what is there stays, the size grows to
+    /// `bytes` if it was less.
     virtual Status preallocate(std::int64_t bytes) = 0;
-    /// For who fills holes of the range (range_lock.hpp); waits for others. Ranges of one object do not exclude each other.
-    /// `unsupported` where `abilities().locks_ranges` is false.
+    /// For who fills holes of the range (range_lock.hpp); waits for others. Ranges of one object do not
+    /// exclude each other. `unsupported` where `abilities().locks_ranges` is false.
     virtual Status lock_range(std::int64_t offset, std::int64_t length);
     virtual Status unlock_range(std::int64_t offset, std::int64_t length);
     /// Brings all written bytes to stable storage before it returns.
@@ -69,7 +72,8 @@ class File {
     [[nodiscard]] virtual int descriptor_behind() const noexcept { return descriptor(); }
     /// As they were found when the file was opened.
     [[nodiscard]] virtual const Abilities& abilities() const noexcept;
-    /// Where its bytes lie, as it was found when the file was opened; no stripes where the storage has none or does not say.
+    /// Where its bytes lie, as it was found when the file was opened; no stripes where the storage has none
+    /// or does not say.
     [[nodiscard]] virtual const Layout& layout() const noexcept;
     /// Shared by all files of one device; a file without a descriptor has its own.
     [[nodiscard]] StorageProfile& profile();
@@ -81,8 +85,8 @@ class File {
 
 using FilePtr = std::unique_ptr<File>;
 
-/// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc"; no prefix or
-/// "posix:" is the file system. HAKOBI_FAULT lets an operation fail, for tests (faulty.hpp).
+/// Opens `path` with the backend named by its prefix, as ROMIO does: "null:run.nc", "memory:run.nc"; no
+/// prefix or "posix:" is the file system. HAKOBI_FAULT lets an operation fail, for tests (faulty.hpp).
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 /// `root` as in OpenMode.
 Status remove_file(const std::string& path, const std::string& root = {});
@@ -96,8 +100,8 @@ struct CommitMode {
     bool is_durable = false;  ///< the name is on stable storage on return
     std::string root = {};    ///< as in OpenMode, for those of both names that lie in it
 };
-/// Gives a whole file its final name, in one step where the storage can do that: by a rename, or by completing an upload.
-/// Both names have the same scheme.
+/// Gives a whole file its final name, in one step where the storage can do that: by a rename, or by
+/// completing an upload. Both names have the same scheme.
 Status commit_file(const std::string& from, const std::string& to, const CommitMode& mode = {});
 /// Replaces `to` if it exists.
 Status rename_file(const std::string& from, const std::string& to);
@@ -133,12 +137,13 @@ struct FileFacts {
 /// in a folder "gs:". A host in a file system's address ("nfs://server/run") is such a case, too. Local.
 Status check_address(const std::string& path);
 
-/// The name by which the system knows the file, without what names its backend; "" where that is not the file system.
+/// The name by which the system knows the file, without what names its backend; "" where that is not the file
+/// system.
 [[nodiscard]] std::string system_path(const std::string& path);
 /// system_path, or the path itself where there is none.
 [[nodiscard]] std::string name_for_people(const std::string& path);
-/// The name by which other processes find the file: the system's, or that of an object store with its scheme, without decorators;
-/// "" where nothing is found by a name.
+/// The name by which other processes find the file: the system's, or that of an object store with its scheme,
+/// without decorators; "" where nothing is found by a name.
 [[nodiscard]] std::string lasting_path(const std::string& path);
 
 /// A layer in front of files of any backend: "NAME:TEXT:PATH" opens PATH, and the function that `read` made
@@ -151,8 +156,8 @@ struct Decorator {
 /// For every open_file from now on. `decorator.name` lives as long as the process.
 void add_decorator(const Decorator& decorator);
 
-/// For backends: invalid_argument for a negative offset, or size, and no_space for `length` bytes from there where they
-/// end beyond 2^63 bytes; "<what> <path>: …".
+/// For backends: invalid_argument for a negative offset, or size, and no_space for `length` bytes from there
+/// where they end beyond 2^63 bytes; "<what> <path>: …".
 Status check_range(std::int64_t offset, std::size_t length, std::string_view what, std::string_view path);
 
 }  // namespace hakobi::storage

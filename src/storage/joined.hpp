@@ -9,15 +9,16 @@
 
 namespace hakobi::storage {
 
-// Several files behind the addresses of one, "joined:FOLDER": what goes to a step's file by one region goes to the files of a
-// store by the same.
+// Several files behind the addresses of one, "joined:FOLDER": what goes to a step's file by one region goes
+// to the files of a store by the same.
 //
 //   FOLDER/members   where each begins and ends, as text; made first
 //   FOLDER/0, 1, …   the members, of just their sizes
 //   FOLDER/rest      what is written behind the last member's end, at its address
 //
-// Addresses between members have no storage: they read as zeros, and what is written there is gone. The members are files of
-// whatever backend FOLDER's own scheme names; who moves them out of the folder one by one makes them files for themselves.
+// Addresses between members have no storage: they read as zeros, and what is written there is gone. The
+// members are files of whatever backend FOLDER's own scheme names; who moves them out of the folder one by
+// one makes them files for themselves.
 
 inline constexpr const char* joined_scheme = "joined:";
 

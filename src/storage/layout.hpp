@@ -7,17 +7,19 @@
 
 namespace hakobi::storage {
 
-/// How a file's bytes, or a part of them, lie on servers: `stripe_bytes` at a time on `num_stripes` objects in turn. The first stripe
-/// of an object begins at a multiple of stripe_bytes x num_stripes from the file's begin, also where a part begins behind it.
+/// How a file's bytes, or a part of them, lie on servers: `stripe_bytes` at a time on `num_stripes` objects
+/// in turn. The first stripe of an object begins at a multiple of stripe_bytes x num_stripes from the file's
+/// begin, also where a part begins behind it.
 struct Striping {
     std::int64_t stripe_bytes = 0;
-    /// Objects written side by side; there may be several on a server (overstriping). 0: with the metadata, on no such server.
+    /// Objects written side by side; there may be several on a server (overstriping). 0: with the metadata,
+    /// on no such server.
     int num_stripes = 0;
     /// The server of each object, in stripe order; empty: not known, as before the first byte of a part.
     std::vector<int> servers = {};
     int stripes_per_server = 1;  ///< where `servers` is not known: so many objects are on a server
-    /// Most bytes of an object, after which the next `num_stripes` objects begin, on servers that a hash chooses (CephFS);
-    /// 0: no limit.
+    /// Most bytes of an object, after which the next `num_stripes` objects begin, on servers that a hash
+    /// chooses (CephFS); 0: no limit.
     std::int64_t object_bytes = 0;
 
     /// Servers that hold bytes of it; 0: not known, since a hash chooses them.
@@ -32,7 +34,8 @@ struct Stripe {
     int server = -1;          ///< as Layout::server_of
 };
 
-/// Where a file's bytes lie: a value, as a storage says it (File::layout) or is asked for it (layout_wish.hpp). Pure.
+/// Where a file's bytes lie: a value, as a storage says it (File::layout) or is asked for it
+/// (layout_wish.hpp). Pure.
 struct Layout {
     static constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
     /// The bytes [begin_bytes, end_bytes) of the file.
@@ -41,8 +44,9 @@ struct Layout {
         Striping striping;
         friend bool operator==(const Part&, const Part&) = default;
     };
-    /// In order from 0, each where the one before ends; the last may end before the file can (what comes then is not known).
-    /// One for a plain layout, several for a composite one; none: the storage has no stripes, or does not say.
+    /// In order from 0, each where the one before ends; the last may end before the file can (what comes then
+    /// is not known). One for a plain layout, several for a composite one; none: the storage has no stripes,
+    /// or does not say.
     std::vector<Part> parts;
 
     [[nodiscard]] static Layout plain(Striping striping);
@@ -57,8 +61,8 @@ struct Layout {
     [[nodiscard]] int num_servers() const;
     /// The stripe of `offset`; {0, no_end} on server -1 where there is none.
     [[nodiscard]] Stripe stripe_at(std::int64_t offset) const;
-    /// The server of the byte at `offset`, by its id where ids are known; else a number from 0 on that is equal for bytes of
-    /// one server of a part. -1: not known.
+    /// The server of the byte at `offset`, by its id where ids are known; else a number from 0 on that is
+    /// equal for bytes of one server of a part. -1: not known.
     [[nodiscard]] int server_of(std::int64_t offset) const;
     /// For people: "8 stripes of 4 MiB on servers 3 to 10"; "no stripes".
     [[nodiscard]] std::string text() const;

@@ -37,11 +37,13 @@ struct LayoutFacts {
 /// The result of asking for a new file.
 struct LaidOut {
     bool is_made = false;  ///< the file was not there before
-    /// Why it does not have the layout: `exists` (another's file, which stays as it is), or what the storage said of the wish.
+    /// Why it does not have the layout: `exists` (another's file, which stays as it is), or what the storage
+    /// said of the wish.
     Status refused = {};
 };
 
-/// A storage's layouts: an ability of a backend. Paths are as its other calls get them; all calls are local, none throws.
+/// A storage's layouts: an ability of a backend. Paths are as its other calls get them; all calls are local,
+/// none throws.
 struct Layouts {
     LayoutFacts (*facts)(const std::string& path) = nullptr;
     LaidOut (*make)(const std::string& path, const LayoutWish& wish) = nullptr;
@@ -50,8 +52,9 @@ struct Layouts {
 /// Returns the layouts that a file about to be made at `path` may have. Local.
 [[nodiscard]] LayoutFacts layout_facts(const std::string& path);
 
-/// Makes an empty file of this layout, which must not exist, by whatever permissions `open_file` would give it. Where the storage
-/// refuses the layout the file is there with the folder's; where it cannot be made at all, that is left to whoever opens it. Local.
+/// Makes an empty file of this layout, which must not exist, by whatever permissions `open_file` would give
+/// it. Where the storage refuses the layout the file is there with the folder's; where it cannot be made at
+/// all, that is left to whoever opens it. Local.
 [[nodiscard]] LaidOut make_laid_out(const std::string& path, const LayoutWish& wish);
 
 }  // namespace hakobi::storage

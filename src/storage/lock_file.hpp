@@ -8,19 +8,23 @@
 
 namespace hakobi::storage {
 
-/// Whether a lock failed with this errno because the file system, or the way in which it is mounted, has none.
+/// Whether a lock failed with this errno because the file system, or the way in which it is mounted, has
+/// none.
 [[nodiscard]] bool is_without_locks(int error);
 
 /// One owner at a time of what a file's name stands for (the steps of a prefix, a folder of pieces).
 ///
-///  1. The file is made if it is missing and locked (an open file description's lock: it ends with its holder, however
-///     that ends, also over NFS, and holds against the same process). Its one line says who the owner is. Children of the owner
-///     do not hold it: in them `is_held` is false, and `release` does nothing.
-///  2. The owner's file is the one that has the name: whoever locks a file that was removed meanwhile begins again.
-///  3. `release` removes the file while it is locked, so that nobody can hold one that a successor takes for free.
+///  1. The file is made if it is missing and locked (an open file description's lock: it ends with its
+///     holder, however that ends, also over NFS, and holds against the same process). Its one line says who
+///     the owner is. Children of the owner do not hold it: in them `is_held` is false, and `release` does
+///     nothing.
+///  2. The owner's file is the one that has the name: whoever locks a file that was removed meanwhile begins
+///     again.
+///  3. `release` removes the file while it is locked, so that nobody can hold one that a successor takes for
+///     free.
 ///
-/// A file that is there and not locked is a dead owner's; what it says is in `left_by`. Where the file system has no
-/// locks `is_held` is false: nobody is kept out. Local; no call throws but for memory.
+/// A file that is there and not locked is a dead owner's; what it says is in `left_by`. Where the file system
+/// has no locks `is_held` is false: nobody is kept out. Local; no call throws but for memory.
 class LockFile {
   public:
     LockFile() = default;
@@ -30,8 +34,8 @@ class LockFile {
     LockFile& operator=(const LockFile&) = delete;
     ~LockFile() { release(); }
 
-    /// `exists`, naming the owner, where another one is at work, or where the file is not such a file: that one stays as
-    /// it is. `whose` says what is locked: "the steps of run".
+    /// `exists`, naming the owner, where another one is at work, or where the file is not such a file: that
+    /// one stays as it is. `whose` says what is locked: "the steps of run".
     static Result<LockFile> take(const std::string& path, std::string_view whose);
 
     /// Removes the file, also where its folder has another name by now, and lets the next one in.

@@ -5,8 +5,9 @@
 //   composite  magic:4 size:4 generation:4 flags:2 num_parts:2 num_mirrors:2 reserved:14 part...
 //   part       id:4 flags:4 begin:8 end:8 at:4 size:4 reserved:16, where at `at` a plain layout stands
 //
-// A plain layout that has no objects yet, and one that is asked for, has the first server in the place of the generation. One
-// that is asked for on servers of one's choice has a magic number of its own, is like version 3, and names them as its objects.
+// A plain layout that has no objects yet, and one that is asked for, has the first server in the place of the
+// generation. One that is asked for on servers of one's choice has a magic number of its own, is like version
+// 3, and names them as its objects.
 #include "storage/lustre_layout.hpp"
 
 #include <algorithm>

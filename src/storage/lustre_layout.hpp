@@ -10,8 +10,9 @@
 
 namespace hakobi::storage {
 
-/// Lustre's interface to programs, as far as layouts need it, so that no liblustreapi has to be there: what the kernel's client
-/// takes and gives (Lustre's manual, "Managing File Layout (Striping)"; lustre_user.h has the numbers).
+/// Lustre's interface to programs, as far as layouts need it, so that no liblustreapi has to be there: what
+/// the kernel's client takes and gives (Lustre's manual, "Managing File Layout (Striping)"; lustre_user.h has
+/// the numbers).
 namespace lustre {
 
 constexpr const char* attribute = "lustre.lov";
@@ -23,9 +24,9 @@ constexpr unsigned long count_servers_request =
 constexpr std::int64_t unit_bytes = 64 << 10;  ///< stripes are multiples of it
 constexpr std::int64_t default_stripe_bytes = 1 << 20;
 
-/// The layout in a value of the attribute, of a file or of a folder (what new files in it get): plain, composite (of mirrors the
-/// first) or overstriped. `num_servers`: of the file system, 0 where that is not known. No stripes where the value is none of
-/// these. Pure.
+/// The layout in a value of the attribute, of a file or of a folder (what new files in it get): plain,
+/// composite (of mirrors the first) or overstriped. `num_servers`: of the file system, 0 where that is not
+/// known. No stripes where the value is none of these. Pure.
 [[nodiscard]] Layout layout_of(std::span<const std::byte> value, int num_servers = 0);
 
 /// Returns the bytes for set_layout_request. `servers` names one server a stripe; empty: Lustre chooses.

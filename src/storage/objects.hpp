@@ -69,24 +69,25 @@ struct OpenUpload {
     std::string id;
 };
 
-/// A flat set of named byte strings under a root: a bucket and prefix, a pool, a folder. An object comes into being whole
-/// (with `put` or `complete_upload`) or not at all, and what was acknowledged is on the server's stable storage. Every call is
-/// thread-safe against every other, blocks its caller, and has repeated what may be repeated before it reports an error. No
-/// call throws but for memory. All are local.
+/// A flat set of named byte strings under a root: a bucket and prefix, a pool, a folder. An object comes into
+/// being whole (with `put` or `complete_upload`) or not at all, and what was acknowledged is on the server's
+/// stable storage. Every call is thread-safe against every other, blocks its caller, and has repeated what
+/// may be repeated before it reports an error. No call throws but for memory. All are local.
 ///
-/// Names: 1 to 900 bytes of UTF-8 in segments divided by single slashes, no segment "." or ".." or beginning with
-/// ".hakobi-", no control characters; no name is another's first segments. `invalid_argument` otherwise.
+/// Names: 1 to 900 bytes of UTF-8 in segments divided by single slashes, no segment "." or ".." or beginning
+/// with ".hakobi-", no control characters; no name is another's first segments. `invalid_argument` otherwise.
 ///
-/// Errors: not_found (also: no bucket, no pool), exists, permission (also: wrong credentials, a clock that is wrong),
-/// no_space, unsupported, io. Texts name the object, and never a credential.
+/// Errors: not_found (also: no bucket, no pool), exists, permission (also: wrong credentials, a clock that is
+/// wrong), no_space, unsupported, io. Texts name the object, and never a credential.
 class Objects {
   public:
     virtual ~Objects() = default;
 
     virtual Status put(const std::string& name, std::span<const std::byte> bytes, const PutMode& mode) = 0;
     Status put(const std::string& name, std::span<const std::byte> bytes) { return put(name, bytes, {}); }
-    /// Puts over the object that has `version` (ObjectFacts; "": where there is none), and returns the new one. `exists` where
-    /// another put, or removal, has come between: of several that know one version just one succeeds.
+    /// Puts over the object that has `version` (ObjectFacts; "": where there is none), and returns the new
+    /// one. `exists` where another put, or removal, has come between: of several that know one version just
+    /// one succeeds.
     virtual Result<std::string> replace(const std::string& name, std::span<const std::byte> bytes,
                                         const std::string& version) = 0;
     /// Bytes from `offset` on; returns how many, fewer than asked only at the object's end.
@@ -100,14 +101,15 @@ class Objects {
     /// An object that is not there has been removed.
     virtual Status remove(const std::string& name) = 0;
 
-    /// For names that begin with `prefix`, which are listed often: where a listing costs as much as the whole pool (RADOS), they are
-    /// kept beside `holder`, an object that is there before the first of them and goes after the last. Every handle that puts or
-    /// removes one says so first. An object that a process was putting when it was killed may be missing from
-    /// a listing of these.
+    /// For names that begin with `prefix`, which are listed often: where a listing costs as much as the whole
+    /// pool (RADOS), they are kept beside `holder`, an object that is there before the first of them and goes
+    /// after the last. Every handle that puts or removes one says so first. An object that a process was
+    /// putting when it was killed may be missing from a listing of these.
     virtual void keep_names(const std::string& prefix, const std::string& holder);
 
-    // An upload in parts: several threads and processes may send them, in any order, and one completes it. Parts are numbered
-    // from 1; all but the last have min_part_bytes or more. A part that comes again replaces the first.
+    // An upload in parts: several threads and processes may send them, in any order, and one completes it.
+    // Parts are numbered from 1; all but the last have min_part_bytes or more. A part that comes again
+    // replaces the first.
     virtual Result<std::string> begin_upload(const std::string& name);
     virtual Result<UploadedPart> put_part(const std::string& name, const std::string& upload, int number,
                                           std::span<const std::byte> bytes);
@@ -136,7 +138,8 @@ class RangedObjects : public Objects {
     virtual Status write(const std::string& name, std::int64_t offset, std::span<const std::byte> bytes) = 0;
     /// Cuts or extends the object; makes it where it is missing.
     virtual Status resize(const std::string& name, std::int64_t size_bytes) = 0;
-    /// A number that belongs to an object, from 0: set, or only raised. Makes the object where it is missing; `put` leaves it.
+    /// A number that belongs to an object, from 0: set, or only raised. Makes the object where it is missing;
+    /// `put` leaves it.
     virtual Status set_number(const std::string& name, std::int64_t number) = 0;
     virtual Status raise_number(const std::string& name, std::int64_t number) = 0;
     virtual Result<std::int64_t> number(const std::string& name) = 0;
@@ -145,9 +148,10 @@ class RangedObjects : public Objects {
 
 using ObjectsPtr = std::shared_ptr<Objects>;
 
-/// Opens what a root names: "s3://bucket/prefix", "rados:pool/prefix", "memory:name", or a folder of the file system, which
-/// the first put makes. No request is sent: a server that is not there is found by the first call. `unsupported` where a library is
-/// missing, `invalid_argument` for a root or settings that cannot be read.
+/// Opens what a root names: "s3://bucket/prefix", "rados:pool/prefix", "memory:name", or a folder of the file
+/// system, which the first put makes. No request is sent: a server that is not there is found by the first
+/// call. `unsupported` where a library is missing, `invalid_argument` for a root or settings that cannot be
+/// read.
 Result<ObjectsPtr> open_objects(const std::string& root);
 
 /// Invalid_argument where a name breaks the rules above.

@@ -1,5 +1,5 @@
-// The contract of a place, held against each kind: a folder, a bucket (its objects in this process's memory), and storage that
-// keeps nothing.
+// The contract of a place, held against each kind: a folder, a bucket (its objects in this process's memory),
+// and storage that keeps nothing.
 #include "storage/place.hpp"
 
 #include <gtest/gtest.h>

@@ -152,7 +152,8 @@ class PosixFile final : public File {
             if (errno == EINVAL) return {};  // a pipe or device without anything to sync
             return failure(errno, "cannot sync");
         }
-        // Or a later write into a page that is still here would bring back what another node has overwritten since.
+        // Or a later write into a page that is still here would bring back what another node has overwritten
+        // since.
         if (storage_.abilities.writer_block_bytes > 1) (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
         return {};
     }
@@ -199,9 +200,9 @@ class PosixFile final : public File {
         return {fd_, length};
     }
 
-    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor, as all do from now on: some file
-    /// systems accept the flag and refuse the transfer (a device block larger than ours, the short tail after a
-    /// partial transfer). Several threads may find that out at once.
+    /// Whether an EINVAL from `fd` may be met by going on with the buffered descriptor, as all do from now
+    /// on: some file systems accept the flag and refuse the transfer (a device block larger than ours, the
+    /// short tail after a partial transfer). Several threads may find that out at once.
     [[nodiscard]] bool refuses_direct(int fd) {
         if (fd != direct_fd_ || fd < 0) return false;
         is_direct_refused_.store(true, std::memory_order_relaxed);
@@ -246,9 +247,10 @@ int open_file_retrying(const Reached& file, int flags) {
     return fd;
 }
 
-// An NFS client keeps names. If another node has removed a file and made a new one of that name, open may still find the old
-// one, and what is written to it is lost without an error (Linux 6.1, NFS 4.1, nfs-ganesha). To link a name to itself fails
-// with EEXIST, but before that the client has looked the name up at the server.
+// An NFS client keeps names. If another node has removed a file and made a new one of that name, open may
+// still find the old one, and what is written to it is lost without an error (Linux 6.1, NFS 4.1,
+// nfs-ganesha). To link a name to itself fails with EEXIST, but before that the client has looked the name up
+// at the server.
 bool is_named(int fd, const Reached& file) {
     struct stat opened {
     }, named{};

@@ -78,7 +78,8 @@ Abilities shared_abilities(long magic, std::string_view mountinfo_line) {
                 break;
             }
             found.file_system = "fuse";
-            // Whether its kernel side writes pages back, and whether locks leave the node, no mount option tells.
+            // Whether its kernel side writes pages back, and whether locks leave the node, no mount option
+            // tells.
             found.writer_block_bytes = page_bytes;
             found.locks_ranges = has_any({"fuse.glusterfs", "fuse.ceph"});
             break;

@@ -26,8 +26,9 @@ struct PosixStorage {
 
 [[nodiscard]] bool is_on_nfs(int fd);
 
-/// From now on every access of an open file goes past this node's cache, where the file system takes any bytes so (NFS,
-/// open(2) on O_DIRECT): nodes may then write to one block at any time, and read what others wrote.
+/// From now on every access of an open file goes past this node's cache, where the file system takes any
+/// bytes so (NFS, open(2) on O_DIRECT): nodes may then write to one block at any time, and read what others
+/// wrote.
 void pass_cache(int fd, Abilities& abilities);
 
 }  // namespace hakobi::storage

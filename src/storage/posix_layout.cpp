@@ -2,7 +2,8 @@
 //
 // 1. It is made exclusively, on Lustre without objects, so that nobody can have written to it.
 // 2. The layout is set: by an ioctl (Lustre), by an attribute (CephFS).
-// 3. It is closed. Whoever opens it now finds the layout, or, if that was refused, makes the objects of the folder's.
+// 3. It is closed. Whoever opens it now finds the layout, or, if that was refused, makes the objects of the
+//    folder's.
 #include "storage/posix_layout.hpp"
 
 #include <fcntl.h>
@@ -81,8 +82,8 @@ Descriptor top_of(int folder) {
     }
 }
 
-/// A folder below the top has a copy of its parent's layout from when it was made. Where what is mounted is not the whole file
-/// system, its default cannot be seen: any layout is then believed to be somebody's.
+/// A folder below the top has a copy of its parent's layout from when it was made. Where what is mounted is
+/// not the whole file system, its default cannot be seen: any layout is then believed to be somebody's.
 bool is_own_on_lustre(int folder, const std::vector<std::byte>& value) {
     if (!is_mounted_whole(folder)) return true;
     const auto at_top = attribute_of(top_of(folder).get(), lustre::attribute);
@@ -105,7 +106,8 @@ LayoutFacts lustre_facts(int folder) {
     return facts;
 }
 
-/// Files that are made inherit from the nearest folder that has a layout; the root has one that nobody has chosen.
+/// Files that are made inherit from the nearest folder that has a layout; the root has one that nobody has
+/// chosen.
 LayoutFacts cephfs_facts(int folder) {
     const Layout chosen_by_nobody = Layout::plain({.stripe_bytes = ceph::default_object_bytes,
                                                    .num_stripes = 1,
@@ -148,8 +150,8 @@ Folder open_folder(const std::string& path) {
     return folder;
 }
 
-/// Lustre puts stripes on as many servers as it has: those of a wish for fewer are named, from its first or, so that not all files
-/// begin with the same one, from any. None: Lustre chooses.
+/// Lustre puts stripes on as many servers as it has: those of a wish for fewer are named, from its first or,
+/// so that not all files begin with the same one, from any. None: Lustre chooses.
 std::vector<int> named_servers(const LayoutWish& wish, int num_servers) {
     std::vector<int> servers;
     if (!wish.overstripes || wish.num_servers <= 0 || wish.num_servers >= num_servers) return servers;

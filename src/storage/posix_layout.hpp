@@ -15,7 +15,8 @@ namespace hakobi::storage {
 }
 constexpr unsigned long lustre_magic = 0x0BD00BD0, cephfs_magic = 0x00C36400, fuse_magic = 0x65735546;
 
-/// The layout of an open file on a file system that `system` describes: Lustre's or CephFS's (also by FUSE), else none. Local.
+/// The layout of an open file on a file system that `system` describes: Lustre's or CephFS's (also by FUSE),
+/// else none. Local.
 [[nodiscard]] Layout posix_layout(int fd, const struct statfs& system);
 
 /// The same of the file that a path leads to, which is opened where there may be stripes. Local.

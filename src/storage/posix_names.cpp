@@ -16,7 +16,8 @@
 namespace hakobi::storage {
 namespace {
 
-/// Where the file system has no rename that spares what is there, a link does: it fails where the name is taken.
+/// Where the file system has no rename that spares what is there, a link does: it fails where the name is
+/// taken.
 int rename_new(const Reached& from, const Reached& to) {
     const char *const old_name = from.name.c_str(), *const new_name = to.name.c_str();
     if (::renameat2(from.from(), old_name, to.from(), new_name, RENAME_NOREPLACE) == 0) return 0;

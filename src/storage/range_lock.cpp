@@ -35,8 +35,8 @@ Status status_of(int error) {
 }  // namespace
 
 Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length) {
-    // In this order: a writer holds the shadow when ROMIO comes to lock a range for it. Who holds a range never waits for
-    // the shadow.
+    // In this order: a writer holds the shadow when ROMIO comes to lock a range for it. Who holds a range
+    // never waits for the shadow.
     if (const int error = change(descriptor, F_WRLCK, offset + shadow_bytes, length); error != 0)
         return status_of(error);
     const int error = change(descriptor, F_WRLCK, offset, length);

@@ -6,24 +6,27 @@
 
 namespace hakobi::storage {
 
-/// Who fills holes (reads a range, changes parts of it and writes it back) and who else writes the file meanwhile, kept out
-/// of each other's way by open-file-description locks:
+/// Who fills holes (reads a range, changes parts of it and writes it back) and who else writes the file
+/// meanwhile, kept out of each other's way by open-file-description locks:
 ///
-/// 1. A filler locks its range moved by `shadow_bytes`, where no file has bytes, for writing. A rank that writes by the MPI
-///    library locks the whole shadow for reading: any number of such writers go on side by side, and the locks that ROMIO
-///    takes within the same call never meet this one, as they would on the range itself.
-/// 2. Then it locks the range. That keeps out ROMIO's data sieving, which takes process locks on the ranges that it changes.
+/// 1. A filler locks its range moved by `shadow_bytes`, where no file has bytes, for writing. A rank that
+///    writes by the MPI library locks the whole shadow for reading: any number of such writers go on side by
+///    side, and the locks that ROMIO takes within the same call never meet this one, as they would on the
+///    range itself.
+/// 2. Then it locks the range. That keeps out ROMIO's data sieving, which takes process locks on the ranges
+///    that it changes.
 constexpr std::int64_t shadow_bytes = std::int64_t{1} << 62;
 
-/// Blocks until the range is this description's. `unsupported` where the file system, or the way in which the file is open,
-/// knows no such locks; then nothing is locked.
+/// Blocks until the range is this description's. `unsupported` where the file system, or the way in which the
+/// file is open, knows no such locks; then nothing is locked.
 Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length);
 Status unlock_filled(int descriptor, std::int64_t offset, std::int64_t length);
 
 /// While one exists nobody who keeps to these rules fills a hole of the file. Not copied; any thread.
 class WriterLock {
   public:
-    /// `descriptor` is open for reading, or -1: no lock. Where the lock is refused there is none: nobody can fill there either.
+    /// `descriptor` is open for reading, or -1: no lock. Where the lock is refused there is none: nobody can
+    /// fill there either.
     explicit WriterLock(int descriptor);
     ~WriterLock();
     WriterLock(const WriterLock&) = delete;

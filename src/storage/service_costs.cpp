@@ -32,7 +32,8 @@ void ServiceCosts::completed(bool is_write, std::int64_t num_accesses, std::int6
     sums.b += b;
 }
 
-// Least squares of n x + b y = 1 over the accesses and, weighted, of x = guess and y = guess, each as a part of the guess.
+// Least squares of n x + b y = 1 over the accesses and, weighted, of x = guess and y = guess, each as a part
+// of the guess.
 ServiceCosts::Cost ServiceCosts::of(bool is_write, bool is_from_memory) const {
     const Cost guess = is_from_memory ? memory_guess : other_guess;
     const Sums& sums = sums_[is_write ? 1 : 0];

@@ -24,8 +24,8 @@ class StorageProfile {
     /// The service that files opened later begin with.
     [[nodiscard]] Service service() const { return service_.load(std::memory_order_relaxed); }
     void set_service(Service service) { service_.store(service, std::memory_order_relaxed); }
-    /// One access in line was over, the first of a call. `has_waited`: it slept longer than a page cache lets a caller sleep.
-    /// So many in a row, `num_believed`, tell storage that makes requests wait.
+    /// One access in line was over, the first of a call. `has_waited`: it slept longer than a page cache lets
+    /// a caller sleep. So many in a row, `num_believed`, tell storage that makes requests wait.
     void observe_in_line(bool has_waited, int num_believed);
 
     // The functions below are for Accesses with at most `limit` threads: different limits learn apart.

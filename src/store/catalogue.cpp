@@ -112,7 +112,8 @@ std::string identity_of(const SplitKey& key) {
 
 namespace {
 
-/// A rule of the schema that has keywords which a group's fields never have: those, and which of theirs it lacks.
+/// A rule of the schema that has keywords which a group's fields never have: those, and which of theirs it
+/// lacks.
 struct OtherRule {
     std::vector<std::string> adds, lacks;
     friend bool operator==(const OtherRule&, const OtherRule&) = default;

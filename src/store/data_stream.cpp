@@ -16,15 +16,16 @@ namespace {
 
 // Copied and hashed together: the second finds the bytes in the core's own cache.
 constexpr std::int64_t stream_chunk_bytes = 128 << 10;
-// Buffers are used in parts of so many bytes, the lowest that is free first: while the storage keeps up, few are in turn and
-// stay in the processor's cache (1 GB through 256 MB of fresh memory took twice as long as through 32 MB).
+// Buffers are used in parts of so many bytes, the lowest that is free first: while the storage keeps up, few
+// are in turn and stay in the processor's cache (1 GB through 256 MB of fresh memory took twice as long as
+// through 32 MB).
 constexpr std::int64_t part_bytes = 4 << 20;
 // A smaller field is worth a copy: it goes out together with others.
 constexpr std::int64_t large_bytes = 1'000'000;
 constexpr std::int64_t direct_alignment_bytes = 4096;
 constexpr std::int64_t least_buffer_bytes = 64 << 10;
-// Objects: a buffer goes out when it has so much. AWS advises requests of 8 to 16 MB ("Performance guidelines for Amazon S3");
-// more requests of fewer bytes keep more of them under way.
+// Objects: a buffer goes out when it has so much. AWS advises requests of 8 to 16 MB ("Performance guidelines
+// for Amazon S3"); more requests of fewer bytes keep more of them under way.
 constexpr std::int64_t object_bytes = 8 << 20;
 // And is so large, since a field lies in one object; of memory it takes what is filled.
 constexpr std::int64_t object_buffer_bytes = 32 << 20;

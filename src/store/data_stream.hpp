@@ -13,21 +13,23 @@
 
 namespace hakobi::store {
 
-/// Appends to a data file. Asynchronous: bytes are copied into buffers, which I/O threads write while the caller goes on;
-/// large fields are written from the caller's own memory as long as the storage takes them without making anybody wait (a
-/// page cache), since a copy would only cost. Not asynchronous: all are. One thread at a time.
+/// Appends to a data file. Asynchronous: bytes are copied into buffers, which I/O threads write while the
+/// caller goes on; large fields are written from the caller's own memory as long as the storage takes them
+/// without making anybody wait (a page cache), since a copy would only cost. Not asynchronous: all are. One
+/// thread at a time.
 class DataStream {
   public:
-    /// `file` is empty. With `most_object_bytes` every write is an object, and no field lies in two (O1 of format.hpp); the
-    /// stream is then asynchronous, since a field by itself makes too small an object. Throws out_of_memory, invalid_argument.
+    /// `file` is empty. With `most_object_bytes` every write is an object, and no field lies in two (O1 of
+    /// format.hpp); the stream is then asynchronous, since a field by itself makes too small an object.
+    /// Throws out_of_memory, invalid_argument.
     DataStream(storage::FilePtr file, std::int64_t most_object_bytes, const StoreOptions& options,
                StoreCounters& counters);
     ~DataStream();
 
     /// Where the next byte goes, in the file.
     [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }
-    /// Brings the end to where a field of this length may begin: appends zeros up to the next multiple of `pad_bytes`, or
-    /// begins an object (which is not padded).
+    /// Brings the end to where a field of this length may begin: appends zeros up to the next multiple of
+    /// `pad_bytes`, or begins an object (which is not padded).
     Status begin_field(std::int64_t length_bytes, std::int64_t pad_bytes);
     /// Appends; `checksum` is that of `bytes`. Returns errors that the I/O threads met earlier.
     Status append(std::span<const std::byte> bytes, std::uint64_t& checksum);

@@ -11,7 +11,8 @@ namespace hakobi::store {
 
 namespace {
 
-// Reading what lies between two fields costs less than another request: a request's latency at a disk's or a network's rate.
+// Reading what lies between two fields costs less than another request: a request's latency at a disk's or a
+// network's rate.
 constexpr std::int64_t gap_bytes = 64 << 10;
 constexpr std::int64_t chunk_bytes = 8 << 20;
 constexpr std::int64_t window_bytes = 128 << 20;

@@ -30,8 +30,8 @@ struct Chunk {
     std::vector<std::size_t> fields;  ///< numbers in the list that was planned
 };
 
-/// Reads to make for these fields, by file and offset: fields with at most `gap_bytes` between them go together, until a
-/// chunk has `most_bytes` (a larger field is a chunk of its own). Pure.
+/// Reads to make for these fields, by file and offset: fields with at most `gap_bytes` between them go
+/// together, until a chunk has `most_bytes` (a larger field is a chunk of its own). Pure.
 std::vector<Chunk> plan_chunks(std::span<const FieldPlace> fields, std::int64_t gap_bytes,
                                std::int64_t most_bytes);
 
@@ -40,8 +40,9 @@ class FieldReader {
   public:
     FieldReader(const Folder& folder, int num_threads) : place_(folder.place()), num_threads_(num_threads) {}
 
-    /// Hands every field of the listing to `receive`, in its order, on this thread; memory is bounded by windows of the
-    /// listing. Throws format (a checksum differs, the file is short), not_found (removed meanwhile), io.
+    /// Hands every field of the listing to `receive`, in its order, on this thread; memory is bounded by
+    /// windows of the listing. Throws format (a checksum differs, the file is short), not_found (removed
+    /// meanwhile), io.
     void read_all(const Listing::Impl& listing, const Store::Receiver& receive);
     /// One whole field, verified, or a part of it, not verified.
     void read_field(const Catalogue& catalogue, RowReference reference, std::vector<std::byte>& bytes);

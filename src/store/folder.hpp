@@ -10,14 +10,17 @@
 
 namespace hakobi::store {
 
-/// The schema that is asked for: a shipped one's text, or that of a file. Throws not_found, naming the shipped ones.
+/// The schema that is asked for: a shipped one's text, or that of a file. Throws not_found, naming the
+/// shipped ones.
 std::string schema_text(std::string_view asked);
 
-/// A store's folder, or what stands for it on object storage: its place and its schema, and how it comes into being.
+/// A store's folder, or what stands for it on object storage: its place and its schema, and how it comes into
+/// being.
 class Folder {
   public:
-    /// The store in `path`; with a schema (a shipped one's name or a file's path) it is made where there is none. Throws
-    /// not_found, unsupported (newer), exists (a store with another schema, or something else in the way), invalid_argument.
+    /// The store in `path`; with a schema (a shipped one's name or a file's path) it is made where there is
+    /// none. Throws not_found, unsupported (newer), exists (a store with another schema, or something else in
+    /// the way), invalid_argument.
     static Folder open(std::string_view path, std::string_view schema);
     /// The same with a schema's text, which `name` stands for in messages.
     static Folder open_with(std::string_view path, const std::string& text, std::string_view name);

@@ -33,8 +33,8 @@ constexpr double leftover_age_s = 2;
 /// A folder's time of change may stand still for this long while it changes: the kernel's clock tick, twice.
 constexpr std::int64_t mtime_grain_ns = 20'000'000;
 
-/// Takes the lock that says "this writer lives"; false where another process holds it. Where the file system knows no such
-/// locks the answer is true.
+/// Takes the lock that says "this writer lives"; false where another process holds it. Where the file system
+/// knows no such locks the answer is true.
 bool lock_as_owner(const OwnDescriptor& index) {
     while (::flock(index.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) return false;
@@ -91,7 +91,8 @@ std::string maker_of(const Descriptor& gate) {
     return {text.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-/// Takes or tries the lock. True where nobody holds it, and its maker was on this host: another host's lock may not show.
+/// Takes or tries the lock. True where nobody holds it, and its maker was on this host: another host's lock
+/// may not show.
 bool is_dead(const Descriptor& gate, int operation) {
     if (::flock(gate.get(), operation | LOCK_NB) != 0) return false;
     return maker_of(gate).starts_with(host_name() + " ");
@@ -307,8 +308,8 @@ class FolderPlace final : public Place {
     }
     Status remove_data(const std::string& stem) override { return remove_if_there(data_path(stem)); }
 
-    /// The blocks that lie wholly within removed fields. Where the file system cannot give them back, the space stays taken
-    /// until all fields of the file are gone.
+    /// The blocks that lie wholly within removed fields. Where the file system cannot give them back, the
+    /// space stays taken until all fields of the file are gone.
     void give_back(const std::string& stem, std::span<const Extent> removed,
                    const std::function<bool(std::int64_t, std::int64_t)>& /*holds_fields*/) override {
         assert(std::ranges::is_sorted(removed, {}, &Extent::offset_bytes));

@@ -13,7 +13,8 @@ namespace {
 
 // Before what a checksum covers: the magic number and the checksum itself.
 constexpr std::size_t covered_at = 16;
-// magic, checksum of what follows, kind, num_fields, sequence, stamp, data end, payload length, checksum of the head
+// magic, checksum of what follows, kind, num_fields, sequence, stamp, data end, payload length, checksum of
+// the head
 constexpr std::size_t head_checksum_at = covered_at + 4 + 4 + 4 * 8;
 constexpr std::size_t record_head_bytes = head_checksum_at + 8;
 constexpr std::size_t max_header_bytes = 4096;

@@ -15,9 +15,12 @@ namespace hakobi::store {
 
 /// Archives the messages of GRIB files, each by its own keywords.
 ///
-///  1. A damaged message, or one whose keywords the schema does not take, is told as a problem, and the rest goes on.
-///  2. Two different fields of these files with the same key: the first stays, the second is told as a problem.
-///  3. A field that the store has with the same bytes is not archived again; one with other bytes is replaced.
+///  1. A damaged message, or one whose keywords the schema does not take, is told as a problem, and the rest
+///     goes on.
+///  2. Two different fields of these files with the same key: the first stays, the second is told as a
+///     problem.
+///  3. A field that the store has with the same bytes is not archived again; one with other bytes is
+///     replaced.
 ///  4. Each file is flushed when it is read.
 class GribArchiver {
   public:
@@ -29,11 +32,11 @@ class GribArchiver {
     };
     using Tell = std::function<void(const std::string& problem)>;
 
-    /// `tell` gets a line for each problem. `is_deep`: unpacks every field too, and one that cannot be is damaged. `store`
-    /// outlives this.
+    /// `tell` gets a line for each problem. `is_deep`: unpacks every field too, and one that cannot be is
+    /// damaged. `store` outlives this.
     GribArchiver(Store& store, Tell tell, bool is_deep);
-    /// A file that cannot be opened is a problem, too. Throws io where reading fails, unsupported without ecCodes, and what
-    /// archiving throws but for its key.
+    /// A file that cannot be opened is a problem, too. Throws io where reading fails, unsupported without
+    /// ecCodes, and what archiving throws but for its key.
     void archive_file(const std::string& path);
     [[nodiscard]] const Report& report() const noexcept { return report_; }
 
@@ -58,8 +61,8 @@ class GribArchiver {
     Report report_;
 };
 
-/// Throws invalid_argument, naming keyword and both values, where a key says other than the GRIB message that it is for;
-/// also for a message with several fields. Keywords that only one of them has are not compared.
+/// Throws invalid_argument, naming keyword and both values, where a key says other than the GRIB message that
+/// it is for; also for a message with several fields. Keywords that only one of them has are not compared.
 void check_key_of_grib(const Schema& schema, const Key& key, std::span<const std::byte> message);
 
 }  // namespace hakobi::store

@@ -94,7 +94,8 @@ void IndexReader::rebuild(Base base) {
         warnings_.clear();
         place_stamp_ = 0;
         (void)folder_.place().has_changed(place_stamp_);
-        // At once, on a server. A look from before the catalogue may lack an index that it has: then the indexes are read.
+        // At once, on a server. A look from before the catalogue may lack an index that it has: then the
+        // indexes are read.
         FolderContents contents;
         Status status;
         for_each_parallel(2, num_threads(), "hakobi-look", [&](std::size_t part) -> Status {
@@ -111,8 +112,8 @@ void IndexReader::rebuild(Base base) {
     }
 }
 
-/// Takes what a look at the folder shows: whether there is an index that was not read before, or one that the look before showed is
-/// missing.
+/// Takes what a look at the folder shows: whether there is an index that was not read before, or one that the
+/// look before showed is missing.
 IndexReader::Names IndexReader::take_names(FolderContents contents) {
     bool has_new = false;
     std::set<std::string> present;
@@ -136,9 +137,10 @@ IndexReader::Names IndexReader::take_names(FolderContents contents) {
     return has_new ? Names::some_new : Names::known;
 }
 
-/// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have come and
-/// another one gone while the folder was listed: it is listed again until there is no name that was not read before. Then the
-/// record of every wipe is known for which an index is missed. False where one is gone that was listed.
+/// Reads what all indexes in the folder have had added, those too that nobody has read yet. An index may have
+/// come and another one gone while the folder was listed: it is listed again until there is no name that was
+/// not read before. Then the record of every wipe is known for which an index is missed. False where one is
+/// gone that was listed.
 bool IndexReader::read_folder(FolderContents contents, std::vector<Tail>& tails) {
     for (;;) {
         const Names names = take_names(std::move(contents));
@@ -155,7 +157,8 @@ bool IndexReader::read_folder(FolderContents contents, std::vector<Tail>& tails)
     }
 }
 
-/// Reads what every log has had added that has not been read in this look. False where one is gone, or has lost something.
+/// Reads what every log has had added that has not been read in this look. False where one is gone, or has
+/// lost something.
 bool IndexReader::read_tails(std::vector<Tail>& tails) {
     std::vector<LogTail> logs;
     std::vector<Source*> sources;
@@ -221,7 +224,8 @@ bool IndexReader::begin_log(Source& source, std::span<const std::byte> bytes) {
     return true;
 }
 
-/// Wipes first, whichever index they stand in; false when they concern rows that are in the catalogue already.
+/// Wipes first, whichever index they stand in; false when they concern rows that are in the catalogue
+/// already.
 bool IndexReader::apply(std::vector<Tail>& tails) {
     if (tails.empty()) return true;
     struct Part {

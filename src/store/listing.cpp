@@ -96,7 +96,8 @@ FieldInfo describe(const Catalogue& catalogue, RowReference reference) {
     const Group& group = *catalogue.groups[reference.group];
     const Columns& rows = group.rows;
     FieldInfo info;
-    // A keyword that stands in several levels is told once, by the last: the dataset's year, the field's date.
+    // A keyword that stands in several levels is told once, by the last: the dataset's year, the field's
+    // date.
     for (std::size_t level = 0; level < num_levels; ++level) {
         for (std::size_t k = 0; k < group.name.keywords[level].size(); ++k) {
             const std::string& value =

@@ -28,8 +28,8 @@ std::optional<RowReference> find_field(const Catalogue& catalogue, const SplitKe
 
 /// Everything about a row. The caller holds the catalogue's mutex.
 FieldInfo describe(const Catalogue& catalogue, RowReference reference);
-/// The key as a request for this field alone, and its replaced values: with an empty value for each keyword that it has not
-/// and another field with the same values might have.
+/// The key as a request for this field alone, and its replaced values: with an empty value for each keyword
+/// that it has not and another field with the same values might have.
 void append_key_text(const Catalogue& catalogue, RowReference reference, std::string& text);
 
 }  // namespace store

@@ -1,5 +1,5 @@
-// hakobi-store: what `hakobi store …` runs, under that name. No MPI is started. Exit status: 0; 1 what was looked at is not in order;
-// 2 an error.
+// hakobi-store: what `hakobi store …` runs, under that name. No MPI is started. Exit status: 0; 1 what was
+// looked at is not in order; 2 an error.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>

@@ -131,7 +131,8 @@ TEST_P(Wipe, DeletesEmptiedFilesAndItsOwnRecordWhenTheirWriterIsDead) {
     EXPECT_EQ(names_in(folder.path()), "hakobi-store schema ");
 }
 
-// A wipe that was killed behind its record, which removes all of its fields: what it left is no field of anybody.
+// A wipe that was killed behind its record, which removes all of its fields: what it left is no field of
+// anybody.
 TEST_P(Wipe, BringsNoOldValueBackWhereItIsKilledBehindItsRecord) {
     const StoreFolder folder(GetParam()), kept(GetParam());
     const auto file_of = [](const std::string& path) {

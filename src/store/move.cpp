@@ -70,7 +70,8 @@ void copy_store(const std::string& from, const std::string& to) {
     sync_folder(to);
 }
 
-/// The same fields by the time of their flush, and within a flush as they were archived: what counts comes last.
+/// The same fields by the time of their flush, and within a flush as they were archived: what counts comes
+/// last.
 Listing in_order_of_flushes(const Listing& fields) {
     const Catalogue& catalogue = *fields.impl().catalogue;
     auto ordered = std::make_shared<Listing::Impl>();

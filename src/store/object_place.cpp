@@ -37,7 +37,8 @@ std::string log_folder(std::string_view stem) {
 std::string log_name(std::string_view stem, std::int64_t offset_bytes) {
     return log_folder(stem) + hexadecimal(static_cast<std::uint64_t>(offset_bytes));
 }
-/// This process: what tells it from every other one, also a later one of the same number, where it can be looked up.
+/// This process: what tells it from every other one, also a later one of the same number, where it can be
+/// looked up.
 std::string process_text() {
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -421,8 +422,9 @@ void ObjectPlace::read_logs(std::span<LogTail> tails) {
     }
 }
 
-/// Puts a log's objects one after the other. A name is the offset that the one before ends at: what no listing showed is asked
-/// for, and where something else is missing there are zeros, which are no record: scan_log tells the damage.
+/// Puts a log's objects one after the other. A name is the offset that the one before ends at: what no
+/// listing showed is asked for, and where something else is missing there are zeros, which are no record:
+/// scan_log tells the damage.
 Status ObjectPlace::read_log(LogTail& tail,
                              const std::map<std::int64_t, Result<std::vector<std::byte>>>& fetched) {
     const std::string& stem = tail.files->stem;

@@ -9,7 +9,8 @@
 
 namespace hakobi::store {
 
-/// Appends to the packed form of an index: whole numbers in seven bits a byte, lowest first; fixed ones little-endian.
+/// Appends to the packed form of an index: whole numbers in seven bits a byte, lowest first; fixed ones
+/// little-endian.
 class Packer {
   public:
     void put(std::uint64_t number) {
@@ -44,7 +45,8 @@ class Packer {
     std::vector<std::byte> bytes_;
 };
 
-/// Takes it apart. Past the end, or where a number has more than 64 bits, everything is 0 and ok() is false for good.
+/// Takes it apart. Past the end, or where a number has more than 64 bits, everything is 0 and ok() is false
+/// for good.
 class Unpacker {
   public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -10,7 +10,8 @@ namespace {
 
 using Name = std::pair<std::string_view, std::string_view>;
 
-// Short names and numbers of ECMWF's parameter database, those of atmospheric models' usual output; sorted by name.
+// Short names and numbers of ECMWF's parameter database, those of atmospheric models' usual output; sorted by
+// name.
 constexpr std::array table = std::to_array<Name>({
     {"100u", "228246"},   {"100v", "228247"},   {"10fg", "49"},      {"10u", "165"},      {"10v", "166"},
     {"10wdir", "260260"}, {"2d", "168"},        {"2r", "260242"},    {"2sh", "174096"},   {"2t", "167"},

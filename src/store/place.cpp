@@ -15,7 +15,8 @@ namespace hakobi::store {
 
 namespace {
 
-// Objects in a folder or, for tests, in memory: what storage/objects.hpp would take for them without a scheme of ours.
+// Objects in a folder or, for tests, in memory: what storage/objects.hpp would take for them without a scheme
+// of ours.
 constexpr std::string_view objects_scheme = "objects:";
 
 }  // namespace

@@ -47,11 +47,11 @@ struct FolderContents {
 class OwnLog {
   public:
     virtual ~OwnLog() = default;
-    /// One commit at `end_bytes`, where the log ends (steps 3 and 4 of format.hpp). `exists` where the log was ended by
-    /// others. After any error nobody knows whether the record is there; `cut` settles it.
+    /// One commit at `end_bytes`, where the log ends (steps 3 and 4 of format.hpp). `exists` where the log
+    /// was ended by others. After any error nobody knows whether the record is there; `cut` settles it.
     virtual Status append(std::span<const std::byte> bytes, std::int64_t end_bytes, bool sync) = 0;
-    /// After a failed append: from now on there is nothing at `end_bytes`, or `end` (an end record). An error where that cannot
-    /// be had, or what was appended is there after all.
+    /// After a failed append: from now on there is nothing at `end_bytes`, or `end` (an end record). An error
+    /// where that cannot be had, or what was appended is there after all.
     virtual Status cut(std::int64_t end_bytes, std::span<const std::byte> end) = 0;
     /// Takes the log away: nothing was recorded in it.
     virtual void remove() = 0;
@@ -82,8 +82,9 @@ class HeldGate {
     virtual void follow(const std::string& path) = 0;
 };
 
-/// Where a store lies, and the few things that it asks of storage: a folder (folder_place.cpp) or objects (object_place.cpp).
-/// Code that needs none of these is the same for both. Names are relative to the store. Thread-safe.
+/// Where a store lies, and the few things that it asks of storage: a folder (folder_place.cpp) or objects
+/// (object_place.cpp). Code that needs none of these is the same for both. Names are relative to the store.
+/// Thread-safe.
 class Place {
   public:
     explicit Place(std::string path) : path_(std::move(path)) {}
@@ -105,7 +106,8 @@ class Place {
     virtual Status write(std::string_view name, std::span<const std::byte> bytes, IfExists if_exists) = 0;
     /// Removes it; a missing name is no error.
     virtual Status remove(std::string_view name) = 0;
-    /// A name that is in the way of a new store, or "": one that is neither marker nor schema. Makes the folder.
+    /// A name that is in the way of a new store, or "": one that is neither marker nor schema. Makes the
+    /// folder.
     [[nodiscard]] virtual Result<std::string> in_the_way() = 0;
     /// Removes everything but gates.
     virtual Status remove_all() = 0;
@@ -138,16 +140,18 @@ class Place {
     virtual Status remove_log(const std::string& stem) = 0;
     /// Whether the writer may still flush, as far as can be seen.
     [[nodiscard]] virtual bool is_alive(const WriterFiles& files) = 0;
-    /// Whether the writer is dead for good. Asked before what it leaves is read: afterwards nothing is added to it. Where
-    /// death is not certain but likely, the log is ended, so that it is.
+    /// Whether the writer is dead for good. Asked before what it leaves is read: afterwards nothing is added
+    /// to it. Where death is not certain but likely, the log is ended, so that it is.
     [[nodiscard]] virtual bool is_over(const WriterFiles& files) = 0;
 
     // Data.
     [[nodiscard]] virtual std::string data_path(std::string_view stem) const = 0;
-    /// Where people find byte `offset` of a writer's data: a file's or an object's path, and the offset there.
+    /// Where people find byte `offset` of a writer's data: a file's or an object's path, and the offset
+    /// there.
     [[nodiscard]] virtual std::pair<std::string, std::int64_t> data_place(
         std::string_view stem, std::int64_t offset_bytes) const = 0;
-    /// 0: fields lie one after the other. Else the largest object that may be made: each buffer is one, no field is in two.
+    /// 0: fields lie one after the other. Else the largest object that may be made: each buffer is one, no
+    /// field is in two.
     [[nodiscard]] virtual std::int64_t most_object_bytes() const = 0;
     [[nodiscard]] virtual Result<storage::FilePtr> make_data(const std::string& stem, bool direct) = 0;
     /// A path of `data_place`, to be read.
@@ -179,13 +183,15 @@ class Place {
 
 using PlacePtr = std::shared_ptr<Place>;
 
-/// The place with this path: "s3://bucket/prefix", "rados:pool/prefix", "objects:FOLDER" (objects in a folder, to try it), else a
-/// folder. Nothing is made or asked. Throws unsupported where this build or machine lacks the library, invalid_argument.
+/// The place with this path: "s3://bucket/prefix", "rados:pool/prefix", "objects:FOLDER" (objects in a
+/// folder, to try it), else a folder. Nothing is made or asked. Throws unsupported where this build or
+/// machine lacks the library, invalid_argument.
 [[nodiscard]] PlacePtr open_place(const std::string& path);
 /// Whether it would be objects.
 [[nodiscard]] bool is_on_objects(std::string_view path);
 
-/// Throws unsupported where the path is the address of storage that holds no stores ("gs://bucket/store"). Pure.
+/// Throws unsupported where the path is the address of storage that holds no stores ("gs://bucket/store").
+/// Pure.
 void check_address(std::string_view path);
 
 /// Throws exists.

@@ -305,8 +305,8 @@ TEST(DamagedStore, RefusesANewerVersion) {
     EXPECT_EQ(folder.code_of([&] { (void)Store::open(folder.path()); }), ErrorCode::unsupported);
 }
 
-// Every write, sync, open and rename of three flushes fails once: what was flushed before stays, the error is told, and
-// after close nothing is left over.
+// Every write, sync, open and rename of three flushes fails once: what was flushed before stays, the error is
+// told, and after close nothing is left over.
 TEST(StoreOnAFailingDisk, KeepsEarlierFlushesWhereverItFails) {
     using storage::FileOperation;
     for (const FileOperation operation : {FileOperation::write, FileOperation::sync, FileOperation::open}) {

@@ -24,23 +24,25 @@ struct Condition {
 /// Whether a request cannot ask for this value, since it reads as something else there: `*`, all, a list.
 bool reads_as_request(std::string_view value);
 
-/// A request in MARS's form: "param=t/u,levelist=500/850,step=0/to/24/by/6". An item without '=' is an error, a keyword that
-/// stands twice too.
+/// A request in MARS's form: "param=t/u,levelist=500/850,step=0/to/24/by/6". An item without '=' is an error,
+/// a keyword that stands twice too.
 Result<std::vector<Condition>> parse_request(std::string_view text);
 
 /// A request held against a schema and against the values that fields have.
 class Request {
   public:
-    /// Throws invalid_argument: a keyword that the schema has not (nearest, level), a value that no type of the keyword takes.
+    /// Throws invalid_argument: a keyword that the schema has not (nearest, level), a value that no type of
+    /// the keyword takes.
     Request(std::string_view text, const Schema& schema);
 
-    /// For each value of the group's field keywords whether it is wanted; empty: every value. False: no field of the group is
-    /// wanted.
+    /// For each value of the group's field keywords whether it is wanted; empty: every value. False: no field
+    /// of the group is wanted.
     bool select(const Group& group, std::vector<std::vector<bool>>& wanted) const;
     /// Whether one field, given by its codes, is selected.
     [[nodiscard]] bool is_everything() const noexcept { return conditions_.empty(); }
 
-    /// not_found where a value was asked for that no field of the catalogue has: the nearest that there is, and the level.
+    /// not_found where a value was asked for that no field of the catalogue has: the nearest that there is,
+    /// and the level.
     [[nodiscard]] Status check_values(const Catalogue& catalogue) const;
 
   private:

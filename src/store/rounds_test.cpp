@@ -1,11 +1,13 @@
-// Writers, maintenance and a reader at the same time, all of them processes of their own, any of which is killed: whatever
-// the order, no flushed field is lost and no old value returns.
+// Writers, maintenance and a reader at the same time, all of them processes of their own, any of which is
+// killed: whatever the order, no flushed field is lost and no old value returns.
 //
-// A field's value is its version, which its only writer counts up. Versions are known to all processes (shared memory):
+// A field's value is its version, which its only writer counts up. Versions are known to all processes
+// (shared memory):
 //  - flushed: the latest whose flush has returned; sought: the latest handed to archive;
-//  - seen: the latest that anybody has listed in a place; wiped: the latest that a wipe was about to remove there.
-// At every look a place shows of a field nothing, or a version not older than one seen there before. In the end each field's
-// latest flushed version is somewhere, or a wipe has seen it.
+//  - seen: the latest that anybody has listed in a place; wiped: the latest that a wipe was about to remove
+//    there.
+// At every look a place shows of a field nothing, or a version not older than one seen there before. In the
+// end each field's latest flushed version is somewhere, or a wipe has seen it.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -59,7 +61,8 @@ int field_of(const Key& key) {
     return std::stoi(std::string(key.get("variable").substr(1))) * num_steps +
            std::stoi(std::string(key.get("step")));
 }
-/// Its version, and then bytes that tell it from others; sizes differ, so that files have blocks to give back.
+/// Its version, and then bytes that tell it from others; sizes differ, so that files have blocks to give
+/// back.
 std::vector<std::byte> value_of(int field, int version) {
     std::vector<std::byte> bytes(
         sizeof version + static_cast<std::size_t>((field * 37 + version * 911) % 9000),

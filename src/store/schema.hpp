@@ -41,22 +41,24 @@ struct Rule {
     int line = 0;  ///< of its innermost bracket
 };
 
-/// A key as a rule splits it: the canonical value of each keyword of its levels; removed keywords are left out.
+/// A key as a rule splits it: the canonical value of each keyword of its levels; removed keywords are left
+/// out.
 struct SplitKey {
     const Rule* rule = nullptr;
     std::array<std::vector<std::string>, num_levels> values;
 };
 
-/// The rules of a store: the syntax of FDB's schemas. Types first (`step: Step;`), then rules in nested brackets,
-/// `[ class, stream=oper/wave [ type, levtype [ step, levelist?, param ]]]`; a bracket may hold several inner ones; '#' begins
-/// a comment.
+/// The rules of a store: the syntax of FDB's schemas. Types first (`step: Step;`), then rules in nested
+/// brackets, `[ class, stream=oper/wave [ type, levtype [ step, levelist?, param ]]]`; a bracket may hold
+/// several inner ones; '#' begins a comment.
 class Schema {
   public:
     /// Reads a schema; `source` names it in messages. invalid_argument: "<source>:<line>:<column>: …".
     static Result<Schema> parse(std::string_view text, std::string_view source);
 
-    /// Splits a key by the first rule that takes all of its keywords. invalid_argument where none does: what is missing, or
-    /// unknown (with the nearest keyword and its level), or refused, in the rule that fits best.
+    /// Splits a key by the first rule that takes all of its keywords. invalid_argument where none does: what
+    /// is missing, or unknown (with the nearest keyword and its level), or refused, in the rule that fits
+    /// best.
     Status split(const Key& key, SplitKey& split) const;
 
     [[nodiscard]] const std::vector<Rule>& rules() const noexcept { return rules_; }

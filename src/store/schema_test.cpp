@@ -38,7 +38,8 @@ TEST(Schema, NamesLineAndColumnOfAMistake) {
     EXPECT_EQ(parse_error("date: Date;\n[date=2026-13-01 [b [c]]]").substr(0, 11), "rules:2:7: ");
 }
 
-// The forms that FDB's own schemas have: grouped rules, typed and removed keywords, substitutes, lists of values, comments.
+// The forms that FDB's own schemas have: grouped rules, typed and removed keywords, substitutes, lists of
+// values, comments.
 constexpr std::string_view fdb_like = R"(
 # comment [ not a rule ]
 param:      Param;

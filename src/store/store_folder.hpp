@@ -20,8 +20,8 @@
 
 namespace hakobi::store {
 
-/// Where stores of tests lie: "" a folder, "objects:" objects in a folder, and the servers that lab/hakobi_lab/object_servers.py
-/// has started.
+/// Where stores of tests lie: "" a folder, "objects:" objects in a folder, and the servers that
+/// lab/hakobi_lab/object_servers.py has started.
 inline std::vector<std::string> store_bases() {
     std::vector<std::string> bases = {"", "objects:"};
     for (const char* const name : {"HAKOBI_TEST_S3", "HAKOBI_TEST_RADOS"}) {
@@ -37,8 +37,8 @@ inline bool is_server(const std::string& base) {
     return storage::limits_of(base).is_on_objects;
 }
 
-/// The text that `work` returns, from a process of its own: librados does not outlive a fork, so that a process that forks leaves
-/// it to its children.
+/// The text that `work` returns, from a process of its own: librados does not outlive a fork, so that a
+/// process that forks leaves it to its children.
 inline std::string in_child(const std::function<std::string()>& work) {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) return "no pipe";

@@ -100,8 +100,8 @@ Survey survey_writer(const Folder& folder, const WriterFiles& files, SurveyFor p
         survey.problems.push_back(
             path + ": its last record is damaged: the fields of one flush are lost; their data is kept");
     }
-    // Beyond the data of a damaged last record there may be unflushed bytes, but nobody can tell where they begin. Behind it may
-    // be the record that ends the log, by others, who did not know either.
+    // Beyond the data of a damaged last record there may be unflushed bytes, but nobody can tell where they
+    // begin. Behind it may be the record that ends the log, by others, who did not know either.
     survey.is_end_known = !survey.scan.is_tail_damaged && (survey.scan.damaged.empty() || !place.ends_logs());
     survey.unrecorded_bytes = bytes_behind(extents, survey.data_end_bytes);
     survey.is_empty = !survey.is_alive && survey.is_end_known && survey.scan.damaged.empty() &&

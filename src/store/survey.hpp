@@ -27,7 +27,8 @@ struct Survey {
     [[nodiscard]] bool is_readable() const { return header_bytes > 0; }  ///< its index has a header of ours
     [[nodiscard]] std::int64_t orphan_data_bytes() const { return is_end_known ? unrecorded_bytes : 0; }
 };
-/// A look changes nothing. Who is to remove something of a dead writer must know for good that it is (Place::is_over).
+/// A look changes nothing. Who is to remove something of a dead writer must know for good that it is
+/// (Place::is_over).
 enum class SurveyFor { looking, removing };
 Survey survey_writer(const Folder& folder, const WriterFiles& files, SurveyFor purpose);
 

@@ -42,11 +42,12 @@ std::string nearest_value_type(std::string_view name);
 /// Where a value comes from: a request may say a date relative to today ("-1").
 enum class ValueSource { field, request };
 
-/// The one way in which keys write this value. invalid_argument, with the reason, for a value that is none of the type's.
+/// The one way in which keys write this value. invalid_argument, with the reason, for a value that is none of
+/// the type's.
 Result<std::string> canonical(ValueType type, std::string_view value, ValueSource source);
 
-/// The number behind a canonical value, in the type's own unit (days, minutes, hours, …): what ranges count by. Nothing
-/// for values without one.
+/// The number behind a canonical value, in the type's own unit (days, minutes, hours, …): what ranges count
+/// by. Nothing for values without one.
 std::optional<double> number_of(ValueType type, std::string_view canonical_value);
 /// The unit that `by` counts in a range, in number_of's unit: 60 for times, whose ranges go by hours.
 double range_unit(ValueType type);

@@ -51,7 +51,8 @@ std::map<std::uint64_t, std::vector<std::int64_t>> offsets_by_file(const Catalog
 
 void give_back(const Folder& folder, const WipePlan& plan) {
     std::map<std::uint64_t, std::vector<std::int64_t>> left;
-    // Where no place is used again and a segment's fields are all of one flush, what is not there now never will be.
+    // Where no place is used again and a segment's fields are all of one flush, what is not there now never
+    // will be.
     if (folder.place().most_object_bytes() > 0) left = offsets_by_file(*IndexReader(folder).reread());
     for (const WipePlan::Part& part : plan.parts) {
         const std::vector<std::int64_t>& offsets = left[part.id];

@@ -49,16 +49,17 @@ class IndexFile {
   public:
     /// Whether it tells of fields of its own, whose writer's name must be unique among the living.
     enum class Kind { records_of_fields, records_of_others };
-    /// Makes the file under its final name with its header in it and our lock on it. Throws exists for a writer of that
-    /// name who lives, or where the store is being moved.
+    /// Makes the file under its final name with its header in it and our lock on it. Throws exists for a
+    /// writer of that name who lives, or where the store is being moved.
     IndexFile(const Folder& folder, std::string_view writer, bool sync, Kind kind = Kind::records_of_fields);
     ~IndexFile();  ///< ends the log where nothing else says that its writer is done
     IndexFile(const IndexFile&) = delete;
     IndexFile& operator=(const IndexFile&) = delete;
-    /// Appends records by one write (steps 3 and 4 of format.hpp); their sequence is set here, and the stamp of those that
-    /// have none. A stamp that would not rise is made to.
+    /// Appends records by one write (steps 3 and 4 of format.hpp); their sequence is set here, and the stamp
+    /// of those that have none. A stamp that would not rise is made to.
     Status append(std::span<Record> records, bool sync);
-    /// Settles what a failed append has left behind the last record: afterwards nothing. An error where it may still be there.
+    /// Settles what a failed append has left behind the last record: afterwards nothing. An error where it
+    /// may still be there.
     Status cut();
     /// Takes the file away: nothing was recorded in it.
     void remove();
@@ -88,7 +89,8 @@ class Writer {
     ~Writer();  ///< drops what is not flushed and gives its space back
 
     void archive(const SplitKey& key, std::string_view form, std::span<const std::byte> bytes);
-    /// The fields since the last batch were flushed at this time already, elsewhere; the next flush records it.
+    /// The fields since the last batch were flushed at this time already, elsewhere; the next flush records
+    /// it.
     void end_batch(std::int64_t stamp_ns);
     void flush();
     void close();

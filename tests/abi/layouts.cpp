@@ -1,5 +1,5 @@
-// Prints the sizes of the types that programs have in their own memory, for tools/symbols. A C++ type whose size changes takes the next
-// namespace (docs/decisions/0047); a struct of C only grows.
+// Prints the sizes of the types that programs have in their own memory, for tools/symbols. A C++ type whose
+// size changes takes the next namespace (docs/decisions/0047); a struct of C only grows.
 #include <hakobi/bindings.h>
 
 #include <cstdio>

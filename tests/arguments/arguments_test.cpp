@@ -1,5 +1,6 @@
-// Every collective call that takes sizes, with a bad one on the first rank, on the last, or on all: nobody waits for ever, and
-// all ranks get the same Error. Each row is a call; what it creates may be lost, its communicator is used by the next row.
+// Every collective call that takes sizes, with a bad one on the first rank, on the last, or on all: nobody
+// waits for ever, and all ranks get the same Error. Each row is a call; what it creates may be lost, its
+// communicator is used by the next row.
 #include <gtest/gtest.h>
 #include <hakobi.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Notes each agreement of all ranks. The linker has calls of the library's agree and all_max come here first (CMakeLists.txt).
+// Notes each agreement of all ranks. The linker has calls of the library's agree and all_max come here first
+// (CMakeLists.txt).
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
 #include "recorder.hpp"

@@ -1,32 +1,36 @@
 // All that a crash may leave of a series, and who comes then.
 //
-//  1. A protocol, a way of writing steps, runs once on all ranks, and every change that a rank makes to storage is recorded, in one order
-//     (recorder.hpp). What the recording makes in memory (disk.hpp) is compared with what is there: nothing has gone unseen.
+//  1. A protocol, a way of writing steps, runs once on all ranks, and every change that a rank makes to
+//     storage is recorded, in one order (recorder.hpp). What the recording makes in memory (disk.hpp) is
+//     compared with what is there: nothing has gone unseen.
 //  2. States are made of it (explorer.cpp):
 //     - *killed*: each prefix of the recording. The kernel has what it was given.
-//     - *killed, ranks in another order*: between two agreements of all ranks (agreements.cpp) no rank waits for another, so each
-//       may be anywhere. A rank's own operations keep their order, and what needs another's, such as a file that it has not made
-//       yet, comes behind that. Every combination is tried, not every order: those that lead to equal states are one.
-//     - *lost power*: each prefix without changes that are not on stable storage (losses.hpp). The model is POSIX's, not that of one file system:
-//       the bytes and the size of a file are stable behind its fsync, names behind the fsync of their folder, a rename behind that of either of
-//       its folders; of the rest any set is missing. A write may be there by half, or have left its room without its bytes.
+//     - *killed, ranks in another order*: between two agreements of all ranks (agreements.cpp) no rank waits
+//       for another, so each may be anywhere. A rank's own operations keep their order, and what needs
+//       another's, such as a file that it has not made yet, comes behind that. Every combination is tried,
+//       not every order: those that lead to equal states are one.
+//     - *lost power*: each prefix without changes that are not on stable storage (losses.hpp). The model is
+//       POSIX's, not that of one file system: the bytes and the size of a file are stable behind its fsync,
+//       names behind the fsync of their folder, a rename behind that of either of its folders; of the rest
+//       any set is missing. A write may be there by half, or have left its room without its bytes.
 //     - *an opener killed* at any of its own operations, on any of the above.
-//  3. In each state come, one at a time: Input::open, resume, resume and a further step, gather, replace; all of one rank, whatever the
-//     protocol had. Then each of them again.
+//  3. In each state come, one at a time: Input::open, resume, resume and a further step, gather, replace; all
+//     of one rank, whatever the protocol had. Then each of them again.
 //  4. The oracle:
-//     (a) a step that a reader has seen stays, with its bytes; and one that Input::open would have completed, had it come before, is
-//         completed;
-//     (b) a step whose end_step has returned is there; of hidden steps, until close has returned, it is there or somebody named it;
+//     (a) a step that a reader has seen stays, with its bytes; and one that Input::open would have completed,
+//         had it come before, is completed;
+//     (b) a step whose end_step has returned is there; of hidden steps, until close has returned, it is there
+//         or somebody named it;
 //     (c) what is shown has the right bytes, and no opener fails but for want of steps;
 //     (d) nothing hangs;
 //     (e) an opener that comes a second time changes nothing more.
-//     After a power loss (a) to (c) hold with `sync` alone: without it, the library promises nothing of the system's crash. There
-//     they are asked for what end_step has said, and not what a reader saw before it; and of hidden steps for close, since end_step
-//     does not wait for storage. (d) and (e) hold always.
+//     After a power loss (a) to (c) hold with `sync` alone: without it, the library promises nothing of the
+//     system's crash. There they are asked for what end_step has said, and not what a reader saw before it;
+//     and of hidden steps for close, since end_step does not wait for storage. (d) and (e) hold always.
 //
-// make test has a sample of the protocols, lost changes and killed openers that takes less than a minute. make nightly has the disabled test: all
-// protocols and openers, half of HAKOBI_CASES states of lost changes each. HAKOBI_PROTOCOL="zarr hidden" runs that one alone, and HAKOBI_SHOW=1 prints its
-// operations.
+// make test has a sample of the protocols, lost changes and killed openers that takes less than a minute.
+// make nightly has the disabled test: all protocols and openers, half of HAKOBI_CASES states of lost changes
+// each. HAKOBI_PROTOCOL="zarr hidden" runs that one alone, and HAKOBI_SHOW=1 prints its operations.
 #include <cstdio>
 #include <cstdlib>
 

@@ -38,8 +38,8 @@ class Content {
     mutable std::optional<std::uint64_t> digest_;
 };
 
-/// Files and folders below a root, as a file system would have them: files without their names, folders with the names of their
-/// entries. A name may have been lost and its file not, or the other way round.
+/// Files and folders below a root, as a file system would have them: files without their names, folders with
+/// the names of their entries. A name may have been lost and its file not, or the other way round.
 class Disk {
   public:
     using Node = int;
@@ -67,8 +67,9 @@ class Disk {
     /// Both. Whether it could.
     bool apply(const Operation& operation);
 
-    /// Makes the files and folders below the empty folder `path`, and takes their inodes for what operations on them say. Where a small
-    /// file has the text `from`, it gets `path`: a name that leads from one place below the root to another.
+    /// Makes the files and folders below the empty folder `path`, and takes their inodes for what operations
+    /// on them say. Where a small file has the text `from`, it gets `path`: a name that leads from one place
+    /// below the root to another.
     void make(const std::string& path, const std::string& from);
     /// The same the other way round: what is below `path`.
     static Disk of_folder(const std::string& path, const std::string& to);

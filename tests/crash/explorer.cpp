@@ -194,7 +194,8 @@ void Explorer::try_state(const State& state, int depth) {
     }
 }
 
-/// Without time for all: behind an opener that was killed only those that everybody uses, and a further step after each fourth state.
+/// Without time for all: behind an opener that was killed only those that everybody uses, and a further step
+/// after each fourth state.
 bool Explorer::is_skipped(const State& state, const Opener& opener, int depth) const {
     if (limits_.is_thorough) return false;
     if (opener.goes_on) return depth > 0 || state.disk.digest() / 64 % one_in != 0;

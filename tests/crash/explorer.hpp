@@ -28,8 +28,8 @@ struct State {
     std::string story;                   ///< how it came about
 };
 
-/// Tries states of one protocol, in a folder of its own; all local. It skips states that it has tried, and those that are another
-/// rank's.
+/// Tries states of one protocol, in a folder of its own; all local. It skips states that it has tried, and
+/// those that are another rank's.
 class Explorer {
   public:
     struct Limits {
@@ -55,7 +55,8 @@ class Explorer {
     [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
   private:
-    /// Tries each prefix of the operations, in the order in which they happened; returns the promises at each.
+    /// Tries each prefix of the operations, in the order in which they happened; returns the promises at
+    /// each.
     std::vector<State> try_prefixes(const Disk& start, const std::vector<Operation>& operations);
     /// Other orders of the ranks between two agreements.
     void try_orders(const Disk& start, const std::vector<Operation>& operations);

@@ -12,7 +12,8 @@ bool is_data(Kind kind) {
     return kind == Kind::write || kind == Kind::truncate;
 }
 
-/// Whether a sync brings a change to storage that was made before it. A rename is one transaction: with either folder it is there.
+/// Whether a sync brings a change to storage that was made before it. A rename is one transaction: with
+/// either folder it is there.
 bool stores(const Disk::Change& sync, const Disk::Change& change) {
     const Kind kind = change.operation->kind;
     if (sync.operation->kind == Kind::sync_file) return is_data(kind) && change.node == sync.node;

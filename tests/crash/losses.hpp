@@ -20,11 +20,11 @@ class Trace {
     /// Behind the first `prefix` operations; of those in `parts` it has that part only.
     using Parts = std::map<std::size_t, Disk::Part>;
     [[nodiscard]] Disk disk(std::size_t prefix, const Parts& parts = {}) const;
-    /// Those of the first `prefix` that may be missing after a power loss: no sync of their file, or of a folder whose names they change, has
-    /// followed.
+    /// Those of the first `prefix` that may be missing after a power loss: no sync of their file, or of a
+    /// folder whose names they change, has followed.
     [[nodiscard]] std::vector<std::size_t> pending(std::size_t prefix) const;
-    /// Sets that may be missing, at most `most`: where that is enough, every set of lost ones; else all, all writes, all names, each alone in
-    /// each part, each pair, and random ones.
+    /// Sets that may be missing, at most `most`: where that is enough, every set of lost ones; else all, all
+    /// writes, all names, each alone in each part, each pair, and random ones.
     [[nodiscard]] std::vector<Parts> losses(std::size_t prefix, std::size_t most,
                                             std::mt19937_64& random) const;
 

@@ -35,7 +35,8 @@ struct Look {
     std::set<std::int64_t> steps;  ///< whose values are right
     std::string wrong;
 };
-/// Looks at the steps that are there now; changes nothing. `num_ranks`: of the ranks that wrote the steps before `first_alone`, one those from there on.
+/// Looks at the steps that are there now; changes nothing. `num_ranks`: of the ranks that wrote the steps
+/// before `first_alone`, one those from there on.
 [[nodiscard]] Look look_at(const Protocol& protocol, const std::string& root, int num_ranks,
                            std::int64_t first_alone);
 

@@ -1,5 +1,6 @@
-// Stands in front of the system's calls that change files, for the program and all its libraries. A call that is not among these, or made
-// within libc, goes unseen: crash_test.cpp compares what the log makes with what is there, after each run.
+// Stands in front of the system's calls that change files, for the program and all its libraries. A call that
+// is not among these, or made within libc, goes unseen: crash_test.cpp compares what the log makes with what
+// is there, after each run.
 #include "recorder.hpp"
 
 #include <fcntl.h>

@@ -41,7 +41,8 @@ struct Operation {
 };
 [[nodiscard]] std::string text_of(const Operation& operation);
 
-/// Operations in the order in which they happened, of one process or of several: each is carried out and noted in one.
+/// Operations in the order in which they happened, of one process or of several: each is carried out and
+/// noted in one.
 class Log {
   public:
     /// `file`: where processes that give the same name share it; "": this process alone.
@@ -61,12 +62,12 @@ class Log {
     Memory* memory_ = nullptr;
 };
 
-/// From now on all that this process changes below the folder `root` is noted, by any library and any thread. `slow_us`: how long a
-/// write by a thread other than the caller waits first.
+/// From now on all that this process changes below the folder `root` is noted, by any library and any thread.
+/// `slow_us`: how long a write by a thread other than the caller waits first.
 void start_recording(Log& log, const std::string& root, int rank, int slow_us = 0);
 void stop_recording();
-/// Once, before the n-th time (from 0) that this thread opens or changes something there: what another process does at that moment.
-/// `call` is not counted itself.
+/// Once, before the n-th time (from 0) that this thread opens or changes something there: what another
+/// process does at that moment. `call` is not counted itself.
 void interrupt(std::size_t nth, std::function<void()> call);
 /// Whether it has not come yet; it does not any more.
 bool end_interrupting();

@@ -1,13 +1,14 @@
-// The same of field stores (crash_test.cpp has the model): what a crash may leave of archiving, flushing and maintenance, and what a writer
-// may do between any two accesses of maintenance.
+// The same of field stores (crash_test.cpp has the model): what a crash may leave of archiving, flushing and
+// maintenance, and what a writer may do between any two accesses of maintenance.
 //
 //  1. Each action below runs once in a store with flushed, replaced and unflushed fields, and is recorded.
-//  2. States are the prefixes of the recording, those without changes that are not on stable storage (a flush puts its fields there), and
-//     those of the next visitor's own operations.
-//  3. In each state come `recover`, `consolidate`, a removal of what wipes have emptied, and the action again.
-//  4. The oracle: a field whose flush has returned is in one of the stores, in that version or a later one, unless a wipe was asked to
-//     remove it; so does one that a reader has seen; no store shows an older version than before; `check` finds no damage; a second
-//     `recover` changes nothing more.
+//  2. States are the prefixes of the recording, those without changes that are not on stable storage (a flush
+//     puts its fields there), and those of the next visitor's own operations.
+//  3. In each state come `recover`, `consolidate`, a removal of what wipes have emptied, and the action
+//     again.
+//  4. The oracle: a field whose flush has returned is in one of the stores, in that version or a later one,
+//     unless a wipe was asked to remove it; so does one that a reader has seen; no store shows an older
+//     version than before; `check` finds no damage; a second `recover` changes nothing more.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -162,7 +163,8 @@ class StoreCrash : public ::testing::Test {
         fs::remove_all(base_);
     }
 
-    /// Flushed and replaced fields, some of them wiped with their writer's files, and a writer with unflushed ones.
+    /// Flushed and replaced fields, some of them wiped with their writer's files, and a writer with unflushed
+    /// ones.
     static void fill(Stores& stores) {
         Store first = stores.writer();
         for (int field = 0; field < 3; ++field) stores.archive(first, field, 0);

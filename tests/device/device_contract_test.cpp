@@ -129,7 +129,8 @@ TEST_P(DeviceContract, HalfOnTheHostIsInvalid) {
     NEEDS(is_fake());
     constexpr std::size_t page = 4096;
     int* memory = program_->allocate<int>(page / sizeof(int));
-    // The fake leaves the page behind an allocation free of other's memory: the program's own page goes there.
+    // The fake leaves the page behind an allocation free of other's memory: the program's own page goes
+    // there.
     void* behind = ::mmap(memory + page / sizeof(int), page, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     ASSERT_NE(behind, MAP_FAILED);
@@ -245,7 +246,8 @@ class Boxes {
     std::vector<Copy> copies_;
 };
 
-/// To the device, within it, and to the host again, by three lists that only their order on the queue keeps apart.
+/// To the device, within it, and to the host again, by three lists that only their order on the queue keeps
+/// apart.
 TEST_P(DeviceContract, PreparedCopiesOfEveryShapeInTheirOrder) {
     std::mt19937 random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
     constexpr std::int64_t size = Boxes::size_bytes;
@@ -357,7 +359,8 @@ TEST_P(DeviceContract, CopiesGoOnLaterInTheirOrder) {
     device().unlock_pages(bytes_of(second.data()));
 }
 
-/// The queue copies what the program's stream makes, and the program overwrites it afterwards: both by order alone.
+/// The queue copies what the program's stream makes, and the program overwrites it afterwards: both by order
+/// alone.
 void copy_between(const Program& program, Device& device, Queue& queue, DeviceStream stream) {
     const Array<int> ones(std::vector<int>(100, 1), device), twos(std::vector<int>(100, 2), device),
         field(std::vector<int>(100, 0), device);

@@ -1,6 +1,6 @@
-// Makes of the MPI library of a test one that takes device memory, as far as halos call it: persistent messages from and to a
-// device go by memory of the host, copied when they start and when they are complete. In the test's program, where these names
-// come before the library's.
+// Makes of the MPI library of a test one that takes device memory, as far as halos call it: persistent
+// messages from and to a device go by memory of the host, copied when they start and when they are complete.
+// In the test's program, where these names come before the library's.
 #include <hakobi/comm.hpp>
 #include <map>
 #include <vector>

@@ -74,7 +74,8 @@ class Program {
     void finish(DeviceStream stream) const {
         check(call<int(void*)>("cuStreamSynchronize", "hipStreamSynchronize")(stream));
     }
-    /// Gives the stream a copy, as a kernel that makes values at its end. Host memory must be `lock`ed to be copied later.
+    /// Gives the stream a copy, as a kernel that makes values at its end. Host memory must be `lock`ed to be
+    /// copied later.
     void copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) const {
         if (is_hip_)
             check(call<int(void*, const void*, std::size_t, int, void*)>("", "hipMemcpyAsync")(
@@ -87,7 +88,8 @@ class Program {
         check(call<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2", "hipHostRegister")(memory,
                                                                                                  bytes, 1));
     }
-    /// How often the host has waited for this process's devices, as the fake driver counts; a real one does not.
+    /// How often the host has waited for this process's devices, as the fake driver counts; a real one does
+    /// not.
     [[nodiscard]] std::int64_t num_waits() const {
         void* const count = ::dlsym(library_, "hakobi_fake_num_waits");
         return count ? reinterpret_cast<std::int64_t (*)()>(count)() : 0;

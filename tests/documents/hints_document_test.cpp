@@ -1,4 +1,5 @@
-// docs/hints.md against the engine: every name is there, every name there is known, defaults are what they are said to be.
+// docs/hints.md against the engine: every name is there, every name there is known, defaults are what they
+// are said to be.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +38,8 @@ std::string section(const std::string& title) {
     return text.substr(begin + 1, text.find("\n## ", begin + 1) - begin - 1);
 }
 
-/// Rows of a section's table: cells without blanks around them, and without backquotes where they are one quoted word.
+/// Rows of a section's table: cells without blanks around them, and without backquotes where they are one
+/// quoted word.
 std::vector<std::vector<std::string>> rows(const std::string& title) {
     std::vector<std::vector<std::string>> result;
     std::istringstream lines(section(title));

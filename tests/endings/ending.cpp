@@ -1,5 +1,5 @@
-// Ends a run in many ways while its hidden steps are on their way; tests/python/test_endings.py starts it and looks at what is left.
-// Usage: ending <prefix> <method> <ending>
+// Ends a run in many ways while its hidden steps are on their way; tests/python/test_endings.py starts it and
+// looks at what is left. Usage: ending <prefix> <method> <ending>
 #include <unistd.h>
 
 #include <csignal>

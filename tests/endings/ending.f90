@@ -1,4 +1,5 @@
-! The same as ending.cpp, from Fortran, where an output is closed or forgotten: "drop" and "exception" forget it.
+! The same as ending.cpp, from Fortran, where an output is closed or forgotten: "drop" and "exception" forget
+! it.
 program ending
     use, intrinsic :: iso_fortran_env, only: real64
     use, intrinsic :: iso_c_binding, only: c_int

@@ -1,6 +1,6 @@
-// Fails the n-th storage operation of each kind on each rank, for every n that occurs, in two steps of a mesh whose points move:
-// the file that both share, and theirs. All ranks end, with an equal Error; what has a final name is whole, and so is the file
-// that it links to; nothing temporary is left; close works.
+// Fails the n-th storage operation of each kind on each rank, for every n that occurs, in two steps of a mesh
+// whose points move: the file that both share, and theirs. All ranks end, with an equal Error; what has a
+// final name is whole, and so is the file that it links to; nothing temporary is left; close works.
 #include "output/mesh_fixture.hpp"
 #include "storage/faulty.hpp"
 

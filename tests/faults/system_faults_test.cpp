@@ -1,6 +1,7 @@
-// Fails the n-th fsync, fdatasync, close, rename, truncate, unlink and mkdir of each rank, and the n-th put of an object, for every n
-// that occurs, in runs of three steps: of all formats, methods, hidden or not, over a stage or not, a file a step or one for all, with
-// sync or not. Each run ends on all ranks with one Error, or has lost nothing; what is there has the right values.
+// Fails the n-th fsync, fdatasync, close, rename, truncate, unlink and mkdir of each rank, and the n-th put
+// of an object, for every n that occurs, in runs of three steps: of all formats, methods, hidden or not, over
+// a stage or not, a file a step or one for all, with sync or not. Each run ends on all ranks with one Error,
+// or has lost nothing; what is there has the right values.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -163,8 +164,9 @@ class SystemFaults : public RanksTest {
             append(values_on_mesh(0, mesh_fields[0], step, RankMesh(rank, comm.size(), step)).bytes());
         return all;
     }
-    /// Says what is wrong with the steps at a prefix, and how many there are. Local. Pieces of a mesh's step that could not be
-    /// gathered are not wrong where they `may_be_in_pieces`: the error names them, and what to do.
+    /// Says what is wrong with the steps at a prefix, and how many there are. Local. Pieces of a mesh's step
+    /// that could not be gathered are not wrong where they `may_be_in_pieces`: the error names them, and what
+    /// to do.
     [[nodiscard]] std::string look_at(const std::string& prefix, const Setting& setting,
                                       bool may_be_in_pieces, int& num_found) const {
         num_found = 0;
@@ -190,7 +192,8 @@ class SystemFaults : public RanksTest {
     struct Counts {
         int num_runs = 0, num_errors = 0, num_steps_kept = 0;
     };
-    /// A run in which `arm` has let one call fail, which `disarm` says. Returns whether it did on any rank. Collective.
+    /// A run in which `arm` has let one call fail, which `disarm` says. Returns whether it did on any rank.
+    /// Collective.
     bool hold(const Setting& setting, const std::string& prefix, const std::function<void()>& arm,
               const std::function<bool()>& disarm, Counts& counts) {
         std::unique_ptr<Output> out;

@@ -1,5 +1,5 @@
-// A folder of pieces, gathered. The input is a step's description and the ranks' blocks; lengths and checksums are set
-// right here, so that the fuzzer comes to what lies behind them.
+// A folder of pieces, gathered. The input is a step's description and the ranks' blocks; lengths and
+// checksums are set right here, so that the fuzzer comes to what lies behind them.
 #include "series/gather.hpp"
 
 #include <filesystem>

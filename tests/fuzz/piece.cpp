@@ -8,7 +8,8 @@ using namespace hakobi;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto bytes = fuzz::Input(data, size).bytes();
     if (const auto header = series::decode_header(bytes); header.ok()) {
-        // Regions are kept in their shortest form: what is written again need not be the bytes that were read.
+        // Regions are kept in their shortest form: what is written again need not be the bytes that were
+        // read.
         const auto once = series::encode_header(header.value());
         const auto again = series::decode_header(once);
         fuzz::require(again.ok() && series::encode_header(again.value()) == once);

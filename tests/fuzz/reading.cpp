@@ -1,4 +1,5 @@
-// A step's file as Input reads it, through HDF5: what it says of itself, and the values of its fields and of its mesh.
+// A step's file as Input reads it, through HDF5: what it says of itself, and the values of its fields and of
+// its mesh.
 #include <hakobi/input.hpp>
 
 #include <sanitizer/lsan_interface.h>

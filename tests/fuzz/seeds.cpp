@@ -249,8 +249,8 @@ void add_texts(Seeds& seeds) {
               std::string_view("\0\0\0\4\0abcd\1\3\0\0\0\2\0\0\10\0\0\x0e\x10\x06\0abcdef", 31));
 }
 
-/// As apps/tsunami/data/clip_seafloor.py writes it, but small and neither compressed nor with a checksum, which no
-/// change of the input would pass.
+/// As apps/tsunami/data/clip_seafloor.py writes it, but small and neither compressed nor with a checksum,
+/// which no change of the input would pass.
 void add_seafloor(Seeds& seeds, const fs::path& folder) {
     const std::string path = folder / "seed.nc";
     const std::vector<double> lat{30, 31, 32}, lon{140, 141, 142, 143};
@@ -310,7 +310,8 @@ Bytes mesh_file() {
     return file_of(format::vtkhdf(), step, values);
 }
 
-/// As others write them: HDF5's first format or that of 1.8, scales, a text of any length, packed chunks, a virtual data set.
+/// As others write them: HDF5's first format or that of 1.8, scales, a text of any length, packed chunks, a
+/// virtual data set.
 void make_foreign(const std::string& path, H5F_libver_t version) {
     const hsize_t both[] = {3, 4};
     const double values[12] = {1, 2, 3};

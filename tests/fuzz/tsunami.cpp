@@ -1,4 +1,5 @@
-// The tsunami's own files of JSON: a rupture and a list of gauges, and what is computed of a rupture that was taken.
+// The tsunami's own files of JSON: a rupture and a list of gauges, and what is computed of a rupture that was
+// taken.
 #include <hakobi/error.hpp>
 
 #include <cmath>

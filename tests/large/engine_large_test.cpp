@@ -41,8 +41,8 @@ class Mapping {
     Mapping& operator=(const Mapping&) = delete;
     [[nodiscard]] std::byte* data() const { return data_; }
 
-    /// Makes it fit for writing: all addresses share a few pages, except the `places`, marker_bytes long, which have
-    /// pages of their own.
+    /// Makes it fit for writing: all addresses share a few pages, except the `places`, marker_bytes long,
+    /// which have pages of their own.
     void share_pages_except_at(const std::vector<std::int64_t>& places) {
         constexpr std::size_t shared_bytes = 8 << 20, page_bytes = 4096;
         const int shared = memfd_create("shared", 0);

@@ -1,13 +1,14 @@
-/* A Lustre for tests, preloaded: what is below FAKE_LUSTRE_ROOT says that it is on one. It stores bytes where they are and keeps,
- * in files of FAKE_LUSTRE_STATE, a layout for each file (layout.INODE, a value of lustre.lov) and what was asked (log, a line each).
+/* A Lustre for tests, preloaded: what is below FAKE_LUSTRE_ROOT says that it is on one. It stores bytes where
+ * they are and keeps, in files of FAKE_LUSTRE_STATE, a layout for each file (layout.INODE, a value of
+ * lustre.lov) and what was asked (log, a line each).
  *
  *   FAKE_LUSTRE_SERVERS   how many servers it has; 4
  *   FAKE_LUSTRE_REFUSES   the errno with which it refuses every layout
  *   FAKE_LUSTRE_RACES     the file of that name is made by somebody else just before it is made exclusively here
  *   state/default         the file system's default layout: a value of lustre.lov. folder.INODE: a folder's own
  *
- * As on the real one a file that is made without O_LOV_DELAY_CREATE has objects from then on, and one that was made with it gets
- * them from the ioctl, or by the next open for writing. */
+ * As on the real one a file that is made without O_LOV_DELAY_CREATE has objects from then on, and one that
+ * was made with it gets them from the ioctl, or by the next open for writing. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

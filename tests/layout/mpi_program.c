@@ -1,6 +1,6 @@
-/* mpi_program FILE MODE [NAME=VALUE ...]: opens FILE with these hints, writes 3 MiB of ranks' blocks of 64 KiB, in turn, by a
- * collective call, reads them back, and rank 0 prints what MPI_File_get_info says of the layout. MODE: "create", "exclusive" or
- * "open". */
+/* mpi_program FILE MODE [NAME=VALUE ...]: opens FILE with these hints, writes 3 MiB of ranks' blocks of 64
+ * KiB, in turn, by a collective call, reads them back, and rank 0 prints what MPI_File_get_info says of the
+ * layout. MODE: "create", "exclusive" or "open". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
-// The drop-in against the MPI library underneath: the same random program on two files, one through the drop-in, one
-// by the library's own functions. After every step the ranks compare what they were told and what they read, at the
-// end the files' bytes.
+// The drop-in against the MPI library underneath: the same random program on two files, one through the
+// drop-in, one by the library's own functions. After every step the ranks compare what they were told and
+// what they read, at the end the files' bytes.
 //
-// A case is a seed: HAKOBI_CASE=17 runs that one alone, HAKOBI_CASES=5000 the first 5000 (by default as many as take a
-// few seconds). Ranks draw the same numbers
-// for what must be equal among them and their own for the rest. Writes of different ranks never share a byte.
+// A case is a seed: HAKOBI_CASE=17 runs that one alone, HAKOBI_CASES=5000 the first 5000 (by default as many
+// as take a few seconds). Ranks draw the same numbers for what must be equal among them and their own for the
+// rest. Writes of different ranks never share a byte.
 //
-// The library's side moves the same data packed (MPI_Pack), and so do calls that pass: how the libraries walk memory
-// types inside their file functions is not what is tested.
+// The library's side moves the same data packed (MPI_Pack), and so do calls that pass: how the libraries walk
+// memory types inside their file functions is not what is tested.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -78,7 +78,8 @@ std::string text_of(int error) {
     return text;
 }
 
-/// Memory that an access of `count` items touches, with room before and after it, and the address MPI is given.
+/// Memory that an access of `count` items touches, with room before and after it, and the address MPI is
+/// given.
 class Buffer {
   public:
     Buffer(MPI_Datatype type, int count, Random& random) {
@@ -247,7 +248,8 @@ class Program {
 
     std::string change_size() {
         const bool is_preallocation = common_.one_in(4);
-        // Preallocating within the file: what it appends has no defined contents, and OMPIO leaves other than zeros.
+        // Preallocating within the file: what it appends has no defined contents, and OMPIO leaves other than
+        // zeros.
         const MPI_Offset bytes =
             common_.between(file_bytes / 2, is_preallocation ? file_bytes / 2 : 2 * file_bytes);
         MPI_Offset sizes[2] = {-1, -1};
@@ -315,7 +317,8 @@ class Program {
         return agree(text.str().empty(), text.str());
     }
 
-    // Whether all ranks read inside the file: at its end the libraries differ from each other (end_of_file_test.cpp).
+    // Whether all ranks read inside the file: at its end the libraries differ from each other
+    // (end_of_file_test.cpp).
     bool is_inside(const Call& call, MPI_Offset offset, MPI_Offset elements) {
         MPI_Offset from = offset, end = 0, size = 0;
         if (!call.has_offset) theirs_.calls.File_get_position(theirs_.file, &from);

@@ -67,8 +67,8 @@ MPI_Datatype Types::element() {
     }
 }
 
-// Blocks of elements whose offsets only rise. None is empty: ROMIO (MPICH 4.0) takes empty blocks of a file type for
-// bounds, and then loses bytes or never returns.
+// Blocks of elements whose offsets only rise. None is empty: ROMIO (MPICH 4.0) takes empty blocks of a file
+// type for bounds, and then loses bytes or never returns.
 MPI_Datatype Types::ascending(MPI_Datatype element) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const int n = random_.between(1, 6);

@@ -29,11 +29,12 @@ class Types {
 
     /// A small type to build on: named, or a few named ones with or without holes.
     MPI_Datatype element();
-    /// A file type of whole elements for one rank of `num_ranks`: never two ranks' bytes in one place, offsets that
-    /// never decrease. The random choices come from `random_`, which must be in the same state on all ranks.
+    /// A file type of whole elements for one rank of `num_ranks`: never two ranks' bytes in one place,
+    /// offsets that never decrease. The random choices come from `random_`, which must be in the same state
+    /// on all ranks.
     MPI_Datatype file(MPI_Datatype element, int rank, int num_ranks);
-    /// A memory type of whole elements: any order, strides of either sign, holes, nested. With `may_overlap` bytes may
-    /// come twice, which is right in memory that is written from.
+    /// A memory type of whole elements: any order, strides of either sign, holes, nested. With `may_overlap`
+    /// bytes may come twice, which is right in memory that is written from.
     MPI_Datatype memory(MPI_Datatype element, bool may_overlap);
 
   private:

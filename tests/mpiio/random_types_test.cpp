@@ -12,7 +12,8 @@
 namespace hakobi::mpiio_test {
 namespace {
 
-/// The functions that the drop-in looks up in its process's library: here the one that the test is linked with.
+/// The functions that the drop-in looks up in its process's library: here the one that the test is linked
+/// with.
 [[maybe_unused]] const char* const missing = hakobi_mpiio_start(dlopen(nullptr, RTLD_LAZY));
 
 /// "" or what differs.
@@ -35,7 +36,8 @@ std::string difference_of(MPI_Datatype type, const mpiio::Layout& layout, int co
     return ours == packed ? "" : "other bytes";
 }
 
-// Types whose bytes overlap may be left to the MPI library: Open MPI 4.1 gets some of them wrong. They are few.
+// Types whose bytes overlap may be left to the MPI library: Open MPI 4.1 gets some of them wrong. They are
+// few.
 TEST(RandomTypes, DecodeToWhatMpiPacks) {
     constexpr int num_seeds = 3000;
     int num_failed = 0, num_that_may_overlap = 0, num_left = 0;

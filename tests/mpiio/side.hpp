@@ -20,8 +20,8 @@ struct Call {
 /// "write_at_all_begin", "iread", …
 std::string name_of(const Call& call);
 
-/// One of the two that are compared: the functions that the program's linker finds (the drop-in's), or the MPI
-/// library's own; and a file open through them.
+/// One of the two that are compared: the functions that the program's linker finds (the drop-in's), or the
+/// MPI library's own; and a file open through them.
 struct Side {
     const mpiio::Library& calls;
     MPI_File file = MPI_FILE_NULL;

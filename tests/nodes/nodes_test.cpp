@@ -1,5 +1,5 @@
-// Run by cluster.sh on HAKOBI_EXPECTED_NODES nodes that share a file system and nothing else, and by containers.sh with one
-// container a rank, which are nodes, too; TMPDIR lies on that file system.
+// Run by cluster.sh on HAKOBI_EXPECTED_NODES nodes that share a file system and nothing else, and by
+// containers.sh with one container a rank, which are nodes, too; TMPDIR lies on that file system.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

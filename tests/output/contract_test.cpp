@@ -34,7 +34,8 @@ const std::vector<TestField> large_fields = {
     {"v", ValueType::int64, {7, 201, 101}, inner_blocks},
 };
 
-/// Many chunks on one rank and none on another, chunks of several ranks' values with holes, and one too small for chunks.
+/// Many chunks on one rank and none on another, chunks of several ranks' values with holes, and one too small
+/// for chunks.
 const std::vector<TestField> compressed_fields = {
     {"h", ValueType::float64, {401, 703}, uneven_rows},
     {"w", ValueType::float32, {17, 101, 233}, backward_columns},
@@ -145,7 +146,8 @@ TEST_P(EveryWay, WritesTheReferenceBytesOfEveryType) {
     expect_reference_bytes({}, fields);
 }
 
-/// The same files from memory of other forms: ghosts around the block, every second value, many blocks a rank.
+/// The same files from memory of other forms: ghosts around the block, every second value, many blocks a
+/// rank.
 TEST_P(EveryWay, WritesTheReferenceBytesFromGhostsStridesAndManyBlocks) {
     const std::vector<TestField> fields = {{"ghosted", ValueType::float64, {23, 37}, even_blocks},
                                            {"spaced", ValueType::int32, {23, 37}, backward_columns},
@@ -261,7 +263,8 @@ TEST_F(OutputTest, NoneWritesNothingAndNeedsNoFolder) {
     EXPECT_EQ(out.method(), "none");
 }
 
-/// end_step returns before storage has the values, which may change at once; later calls give the files their names.
+/// end_step returns before storage has the values, which may change at once; later calls give the files their
+/// names.
 TEST_P(EveryMethod, HidesStepsOrSaysThatItCannot) {
     OutputOptions options{.method = GetParam(), .asynchronous = true};
     const std::vector<TestField> fields = {{"eta", ValueType::float64, {200, 300}, backward_columns}};

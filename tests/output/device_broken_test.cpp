@@ -21,7 +21,8 @@ class BrokenDevice : public RanksTest {
     }
 };
 
-/// The first step that fails is a hidden one, whose writers are others while it copies; then the device is known to be broken.
+/// The first step that fails is a hidden one, whose writers are others while it copies; then the device is
+/// known to be broken.
 TEST_F(BrokenDevice, FailsTheStepOnAllRanksAndLeavesEarlierOnes) {
     const std::vector<double> values(230);
     const Array<double> array(values);

@@ -49,7 +49,8 @@ class SlowDevice : public RanksTest, public ::testing::WithParamInterface<std::s
     Program program;
 };
 
-/// Two fields that two streams make, neither of them there at put; and overwritten as soon as end_step has returned.
+/// Two fields that two streams make, neither of them there at put; and overwritten as soon as end_step has
+/// returned.
 TEST_P(SlowDevice, ValuesThatStreamsMakeAfterPutAreStored) {
     Late one(program), two(program);
     Output out = Output::create(comm, folder + "/run", {.method = GetParam()});

@@ -1,5 +1,5 @@
-// Fields on a device: every form of memory, ranks that have none, and what goes wrong. That all else is as from the host is the
-// contract's tests' with on_device.cpp.
+// Fields on a device: every form of memory, ranks that have none, and what goes wrong. That all else is as
+// from the host is the contract's tests' with on_device.cpp.
 #include <cstdlib>
 
 #include "device/program.hpp"
@@ -56,7 +56,8 @@ class FromADevice : public RanksTest, public ::testing::WithParamInterface<std::
     Program program;
 };
 
-/// One of three components that lie side by side, and rows in the other order: runs that are shorter than a device likes.
+/// One of three components that lie side by side, and rows in the other order: runs that are shorter than a
+/// device likes.
 TEST_P(FromADevice, ShortRunsAreStoredAsFromTheHost) {
     const Block block = split({40, 50}, comm.size(), comm.rank());
     const std::int64_t rows = block.count[0], columns = block.count[1], num = rows * columns;
@@ -196,7 +197,8 @@ INSTANTIATE_TEST_SUITE_P(Output, FromADevice, ::testing::ValuesIn([] {
 /// One good step has been written; in the next one a rank makes a mistake.
 class MistakeOnADevice : public FromADevice {
   protected:
-    /// The last rank's field of the second step is what `change` makes of a good one; `before_end` then, on that rank.
+    /// The last rank's field of the second step is what `change` makes of a good one; `before_end` then, on
+    /// that rank.
     void expect_error(
         ErrorCode code, const std::string& text, const std::function<void(Field&)>& change,
         const std::function<void()>& before_end = [] {}) {

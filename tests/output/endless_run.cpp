@@ -1,10 +1,12 @@
-// A run that somebody ends, and who looks at what it left; tests/python/test_several_steps.py and test_killed.py start both:
+// A run that somebody ends, and who looks at what it left; tests/python/test_several_steps.py and
+// test_killed.py start both:
 //
 //   endless_run PREFIX METHOD fail|resume FORMAT [STEPS_PER_FILE]   writes steps, all into one file if nothing else is said
 //   endless_run PREFIX METHOD open FORMAT [STEPS_PER_FILE]          resumes, and closes at once
 //   endless_run PREFIX - look FORMAT                                prints the numbers of the steps, or says what is wrong
 //
-// Values of step s are s everywhere. What end_step has accepted is in the file PREFIX.accepted, a line a step.
+// Values of step s are s everywhere. What end_step has accepted is in the file PREFIX.accepted, a line a
+// step.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -340,8 +340,9 @@ class FullTest : public RanksTest, public ::testing::WithParamInterface<std::str
         EXPECT_TRUE(error.code() == ErrorCode::no_space || may_be_vague) << error.what();
         EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
     }
-    /// Collective. Goes on behind a first step, where half as much space is left as a step of values that no codec makes
-    /// smaller takes. The first is whole before: hidden, it could lose its space to the next one's faster ranks.
+    /// Collective. Goes on behind a first step, where half as much space is left as a step of values that no
+    /// codec makes smaller takes. The first is whole before: hidden, it could lose its space to the next
+    /// one's faster ranks.
     Output after_a_whole_step(OutputOptions options) const {
         const std::string small = folder + "/small";
         {

@@ -213,7 +213,8 @@ inline void write_step(Output& out, const Comm& comm, std::int64_t step,
     placed.end_step();
 }
 
-/// A field's whole array, every rank's values one by one at their places: made without the code that moves values.
+/// A field's whole array, every rank's values one by one at their places: made without the code that moves
+/// values.
 inline std::vector<std::byte> reference_array(std::size_t f, const TestField& field, std::int64_t step,
                                               int num_ranks) {
     const auto element_bytes = static_cast<std::size_t>(format::bytes_of(field.type));
@@ -284,7 +285,8 @@ inline std::string file_name(const std::string& format, int step) {
     return "run_00000" + std::to_string(step) + std::string(format::find_format(format).value()->extension());
 }
 
-/// The bytes of the step with that name: its file's, or of a step in a store those of its files at their addresses.
+/// The bytes of the step with that name: its file's, or of a step in a store those of its files at their
+/// addresses.
 inline std::vector<char> bytes_of_step(const std::string& path, const std::vector<TestField>& fields) {
     const std::string store = series::store_of(path);
     if (store.empty()) return bytes_of_file(path);

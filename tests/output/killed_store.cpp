@@ -4,7 +4,8 @@
 //   killed_store write PREFIX NOTES METHOD HIDDEN SEED   resumes PREFIX and writes steps until it is killed
 //   killed_store check PREFIX NOTES                      prints the number of steps, all whole, or says what is wrong
 //
-// NOTES.told has the last step whose end_step returned where output is not hidden: it must be there afterwards.
+// NOTES.told has the last step whose end_step returned where output is not hidden: it must be there
+// afterwards.
 #include <unistd.h>
 #include <chrono>
 #include <csignal>

@@ -11,8 +11,9 @@
 
 namespace hakobi::test {
 
-/// A rank's part of a test's mesh, made without the others: a column of hexahedra with a wedge on top, a tetrahedron and a
-/// polygon beside it; the last of several ranks has no cells, and of three or more the second has points alone.
+/// A rank's part of a test's mesh, made without the others: a column of hexahedra with a wedge on top, a
+/// tetrahedron and a polygon beside it; the last of several ranks has no cells, and of three or more the
+/// second has points alone.
 struct RankMesh {
     std::vector<double> points;
     std::vector<std::int64_t> connectivity, offsets = {0};

@@ -137,8 +137,8 @@ TEST_P(OwnerTest, PrefixesThatKeepNothingAreRefused) {
     }
 }
 
-/// Two runs at once, each of half of the ranks: every file is of one of them alone, and who did not get the prefix says
-/// so.
+/// Two runs at once, each of half of the ranks: every file is of one of them alone, and who did not get the
+/// prefix says so.
 TEST_P(OwnerTest, TwoRunsOfOnePrefixAreNeverMixed) {
     if (comm.size() == 1) GTEST_SKIP() << "needs two ranks";
     const char* const text = std::getenv("HAKOBI_RACES");

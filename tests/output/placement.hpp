@@ -5,8 +5,8 @@
 
 namespace hakobi::test {
 
-/// Where tests have their arrays when they put and read them: where they are made, unless on_device.cpp is linked in, which has
-/// them on a device.
+/// Where tests have their arrays when they put and read them: where they are made, unless on_device.cpp is
+/// linked in, which has them on a device.
 struct Placement {
     std::function<Field(const Field&)> field = [](const Field& given) { return given; };
     std::function<Mesh::Points(Mesh::Points)> points = [](Mesh::Points given) { return given; };

@@ -1,4 +1,5 @@
-// Several steps of a mesh in one file: what a file a step says is the measure of everything that is read back.
+// Several steps of a mesh in one file: what a file a step says is the measure of everything that is read
+// back.
 #include "mesh_fixture.hpp"
 
 namespace hakobi::test {

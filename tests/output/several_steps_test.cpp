@@ -1,4 +1,5 @@
-// Several steps in one file: the same bytes from every method and number of ranks, values that are read back, and what begins a new file.
+// Several steps in one file: the same bytes from every method and number of ranks, values that are read back,
+// and what begins a new file.
 #include <unistd.h>
 
 #include "fixture.hpp"

@@ -3,8 +3,8 @@
 //      late rank sleeps before the part that needs another rank, so that the others are in the call by then;
 //   2. it makes the call;
 //   3. it completes what is pending, and looks at what it received.
-// All of them are legal: MPI_Recv, MPI_Send and the like end when their partner is anywhere in MPI, or in a call that
-// stands for MPI's.
+// All of them are legal: MPI_Recv, MPI_Send and the like end when their partner is anywhere in MPI, or in a
+// call that stands for MPI's.
 #include "pending/across.hpp"
 
 #include <unistd.h>
@@ -173,8 +173,8 @@ class Watchdog {
     std::jthread thread_;
 };
 
-// Two ranks run every case. More ranks than that run a part of them, another one for each call: a library that spins while it
-// waits takes long where cores are few.
+// Two ranks run every case. More ranks than that run a part of them, another one for each call: a library
+// that spins while it waits takes long where cores are few.
 int stride_of(int num_ranks) {
 #ifdef MPICH
     constexpr int stride = 13;

@@ -33,9 +33,9 @@ inline std::string name_of_row(const testing::TestParamInfo<Row>& info) {
     return info.param.name;
 }
 
-/// Makes the call with every form of message (across.cpp has the table) and every size pending across it. One rank is late
-/// with its message, in turns: the others are in the call by then, and the message needs them. A case that does not end
-/// is named on stderr, and the program ended.
+/// Makes the call with every form of message (across.cpp has the table) and every size pending across it. One
+/// rank is late with its message, in turns: the others are in the call by then, and the message needs them. A
+/// case that does not end is named on stderr, and the program ended.
 void make_across_messages(const Row& row);
 
 /// A call of few words.

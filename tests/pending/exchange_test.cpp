@@ -142,8 +142,8 @@ class Sum final : public Started {
     std::vector<double> in_, out_;
 };
 
-/// Two of them, started in one order; ranks wait for them in different orders, and every third has the second done
-/// before it waits for the first.
+/// Two of them, started in one order; ranks wait for them in different orders, and every third has the second
+/// done before it waits for the first.
 class OtherOrder final : public Call {
   public:
     using Make = std::function<std::unique_ptr<Started>()>;

@@ -47,7 +47,8 @@ class File {
     }
     File(const File&) = delete;
     File& operator=(const File&) = delete;
-    // Each time another one: OMPIO names a semaphore after the file, which a rank that closes late removes under the others.
+    // Each time another one: OMPIO names a semaphore after the file, which a rank that closes late removes
+    // under the others.
     void open() {
         static int number = 0;
         const std::string path = (folder_ / (name_ + "-" + std::to_string(++number))).string();

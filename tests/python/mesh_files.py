@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-#: How a hexahedron (VTK's order of corners) is cut into each kind: type, and corners of each piece; 8 is its middle.
+#: How a hexahedron (VTK's order of corners) is cut into each kind: type, and corners of each piece; 8 is its
+#: middle.
 _QUADS = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
 PIECES = {
     "hexahedra": (12, ((0, 1, 2, 3, 4, 5, 6, 7),)),

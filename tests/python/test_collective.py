@@ -82,7 +82,8 @@ def test_both_components_alternate_and_share_one_table(
     by_name = {line["contender"]: line for line in summaries if line["operation"] == "write"}
     assert by_name["hakobi threads"]["num_samples"] == 24
     assert by_name["mpi-io (ROMIO)"]["num_samples"] == 12
-    # The jobs after the first were twice as slow: the rate sees it, the fraction of the floor in the same job does not.
+    # The jobs after the first were twice as slow: the rate sees it, the fraction of the floor in the same job
+    # does not.
     assert by_name["mpi-io (ROMIO)"]["median_gb_s"] == pytest.approx(0.5, rel=0.03)
     assert by_name["mpi-io (ROMIO)"]["fraction_of_floor"] == pytest.approx(0.5)
     assert by_name["hakobi threads"]["fraction_of_limit"] == pytest.approx(0.9)

@@ -13,7 +13,8 @@ FOLDERS = ("src", "python", "fortran", "bench", "apps")
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".f90", ".py", ".sh", ""}
 NAME = r"(_?[A-Z][A-Z0-9_]+)"
 
-#: Ways to read a variable by a name that stands there: C's, Python's, and functions of the sources that pass a name on.
+#: Ways to read a variable by a name that stands there: C's, Python's, and functions of the sources that pass
+#: a name on.
 READS = [
     rf'(?:getenv|is_set|variable|value|text_of|number_of|environ\.(?:get|pop|setdefault))\(\s*f?"{NAME}"',
     rf'environ\[f?"{NAME}"\]',

@@ -74,8 +74,8 @@ def stop_after(num_steps: int, program: Path, prefix: Path, *arguments: str) -> 
         while len(list(prefix.parent.glob(f"{prefix.name}_*.nc"))) < num_steps and time.monotonic() < limit_s:
             assert started.poll() is None, "the run has ended"
             time.sleep(0.02)
-        # MPICH's launcher passes the first Ctrl-C on to the ranks. One of them may wait in MPI for a rank that
-        # Python's KeyboardInterrupt has ended; the second Ctrl-C ends them all, as the launcher says.
+        # MPICH's launcher passes the first Ctrl-C on to the ranks. One of them may wait in MPI for a rank
+        # that Python's KeyboardInterrupt has ended; the second Ctrl-C ends them all, as the launcher says.
         with contextlib.suppress(subprocess.TimeoutExpired):
             started.send_signal(signal.SIGINT)
             started.wait(timeout=10)

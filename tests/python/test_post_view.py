@@ -444,7 +444,8 @@ def test_meshes_have_logarithmic_colours(page: Page, folder: Path, scale: str) -
     assert errors(page.browser) == []
 
 
-#: Uses a control as a person does, and tells what the page said then; what opens dialogs and saves files is left out.
+#: Uses a control as a person does, and tells what the page said then; what opens dialogs and saves files is
+#: left out.
 USE = """
 const skip = new Set(['png', 'film', 'share', 'copy', 'help-open', 'series', 'play']);
 const element = (id) => document.getElementById(id);

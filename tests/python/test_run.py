@@ -400,7 +400,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-# --- With the built library -------------------------------------------------------------------------------------------
+# --- With the built library ---------------------------------------------------------------------------------
 
 FLAVOUR = programs.flavour()
 BUILD = Path(__file__).resolve().parents[2] / "build" / FLAVOUR

@@ -71,7 +71,8 @@ def test_without_root_what_is_missing_is_named_with_the_ways_to_get_it(tmp_path:
     typed = [line.strip() for line in ways if not line.lstrip().startswith("#")]
     for way in ("apt-get install", "conda env create", "spack repo add", "module load", "pip install hakobi-"):
         assert any(line.startswith(way) for line in typed), way
-    # Each line can be typed as it is, and ends with the programs: nothing builds or runs tests, which need more.
+    # Each line can be typed as it is, and ends with the programs: nothing builds or runs tests, which need
+    # more.
     syntax = subprocess.run(["sh", "-n"], input="\n".join(typed), capture_output=True, text=True, check=False)
     assert (syntax.returncode, syntax.stderr) == (0, "")
     assert all(line.endswith("make programs") for line in typed if "make" in line)

@@ -125,8 +125,8 @@ def _write_by_engine(bed: testbed.Testbed, *options: str) -> launch.Finished | N
 
 
 def _expect_whole_files(bed: testbed.Testbed) -> None:
-    # Small pieces that share pages, each time in a new file of the same name: a node may still know the one before.
-    # Large ones that meet inside one, while the server stands still for a moment.
+    # Small pieces that share pages, each time in a new file of the same name: a node may still know the one
+    # before. Large ones that meet inside one, while the server stands still for a moment.
     many = ["--min-samples", "16", "--max-samples", "16"]
     done = _write_by_engine(bed, "--pattern", "cyclic", "--piece", "1009", "--size", "2M", *many)
     assert done is None or done.status == 0, done.stderr
@@ -162,7 +162,8 @@ def test_two_nodes_keep_what_they_write_and_nothing_is_left() -> None:
     """On real NFS clients, also when whoever made the testbed is killed."""
     if programs.flavour() != "openmpi":
         pytest.skip("its nodes are reached by Open MPI")
-    # Tests before this one may have left a process of their own here: multiprocessing's resource tracker stays.
+    # Tests before this one may have left a process of their own here: multiprocessing's resource tracker
+    # stays.
     others = set(_descendants(os.getpid()))
     try:
         with testbed.Testbed(parse("nfs,size=64M")) as bed:

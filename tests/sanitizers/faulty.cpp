@@ -1,5 +1,5 @@
-// Commits one fault, named by its argument, which a build with sanitizers must find: leak, overrun, overflow or race.
-// Ends with status 0 and says so when nobody stops it.
+// Commits one fault, named by its argument, which a build with sanitizers must find: leak, overrun, overflow
+// or race. Ends with status 0 and says so when nobody stops it.
 #include <cstdio>
 #include <hakobi/comm.hpp>
 #include <limits>

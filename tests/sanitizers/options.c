@@ -1,12 +1,13 @@
-// Part of every program in a build with sanitizers (presets asan and tsan), of none in another build. The sanitizers'
-// run times ask a program for their options and for what to pass over; both stand here, so that the presets need no
-// environment.
+// Part of every program in a build with sanitizers (presets asan and tsan), of none in another build. The
+// sanitizers' run times ask a program for their options and for what to pass over; both stand here, so that
+// the presets need no environment.
 //
-// 1. Leaks are looked for when MPI_Finalize begins, in programs that call it, and at exit in the others. Open MPI loses
-//    memory of its plugins and unmaps them in MPI_Finalize: afterwards nobody can tell whose memory it was. A leak of
-//    ours ends the process there, with a status that is not 0, and so the launcher ends the job.
-// 2. Passed over is what MPI_Init allocates (it opens plugins and closes those that it has no use for), and what is
-//    allocated below the MPI library's own functions or those that it stands on.
+// 1. Leaks are looked for when MPI_Finalize begins, in programs that call it, and at exit in the others. Open
+//    MPI loses memory of its plugins and unmaps them in MPI_Finalize: afterwards nobody can tell whose memory
+//    it was. A leak of ours ends the process there, with a status that is not 0, and so the launcher ends the
+//    job.
+// 2. Passed over is what MPI_Init allocates (it opens plugins and closes those that it has no use for), and
+//    what is allocated below the MPI library's own functions or those that it stands on.
 // tests/sanitizers/CMakeLists.txt holds that faults of ours are found all the same.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,9 +25,9 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 
-// The drop-in's first half is preloaded and so stands before the run time; it replaces nothing that the run time does.
-// Where GCC 12's watches __tls_get_addr, it takes for a header what stands before the thread's variables of a library
-// that was loaded late, and the leak check dies of it.
+// The drop-in's first half is preloaded and so stands before the run time; it replaces nothing that the run
+// time does. Where GCC 12's watches __tls_get_addr, it takes for a header what stands before the thread's
+// variables of a library that was loaded late, and the leak check dies of it.
 HAKOBI_EXPORT const char* __asan_default_options(void) {
     return "verify_asan_link_order=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0";
 }
@@ -124,8 +125,8 @@ HAKOBI_EXPORT const char* __tsan_default_options(void) {
     return "die_after_fork=0:second_deadlock_stack=1";
 }
 
-// The MPI library is not instrumented: its own atomics and locks are not seen, and calls that it makes for several threads
-// look like races.
+// The MPI library is not instrumented: its own atomics and locks are not seen, and calls that it makes for
+// several threads look like races.
 HAKOBI_EXPORT const char* __tsan_default_suppressions(void) {
     return "race:/openmpi/\n"
            "race:libmpi.so\n"

@@ -27,8 +27,8 @@ ROTOR_RADIUS, ROTOR_HALF_LENGTH = 0.62, 0.42  #: of the rotor zone, in diameters
 UPSTREAM, DOWNSTREAM, SIDE = 2.5, 4.0, 3.0  #: ends and radius of the water, in diameters
 
 
-#: Numbers of the groups of cells and faces; the solver's preprocessor drops their names. The user sources have them in
-#: propeller_setting.h.
+#: Numbers of the groups of cells and faces; the solver's preprocessor drops their names. The user sources
+#: have them in propeller_setting.h.
 GROUPS = {
     "rotor": 1,
     "stator": 2,

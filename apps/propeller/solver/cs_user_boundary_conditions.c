@@ -1,5 +1,5 @@
-/* Uniform water flows in at the front and along the side, and out at the back. Blades and hub are walls; that they turn
- * with the rotor's cells is the rotor model's part. */
+/* Uniform water flows in at the front and along the side, and out at the back. Blades and hub are walls; that
+ * they turn with the rotor's cells is the rotor model's part. */
 #include "cs_defs.h"
 
 #include "bft_mem.h"

@@ -1,5 +1,5 @@
-/* Takes a step's result: thrust and torque are summed, and the step is written. `time_s` of the record is the time from
- * the first step's beginning to the last output's end, of the slowest rank. */
+/* Takes a step's result: thrust and torque are summed, and the step is written. `time_s` of the record is the
+ * time from the first step's beginning to the last output's end, of the slowest rank. */
 #include "cs_defs.h"
 
 #include <math.h>
@@ -31,9 +31,9 @@ static bool is_hakobi(void) {
            strcmp(setting->method, "own") != 0;
 }
 
-/* K_T = T / (rho n^2 D^4) and K_Q = Q / (rho n^2 D^5) of the blades, from pressure and friction: the field has the water's
- * forces on its boundary faces. Thrust points to -x, and the torque brakes the turning about -x. A turning rotor's mesh
- * is made anew in every step: the solver's global pointers have it. */
+/* K_T = T / (rho n^2 D^4) and K_Q = Q / (rho n^2 D^5) of the blades, from pressure and friction: the field
+ * has the water's forces on its boundary faces. Thrust points to -x, and the torque brakes the turning about
+ * -x. A turning rotor's mesh is made anew in every step: the solver's global pointers have it. */
 static void sum_forces(void) {
     const cs_mesh_t* mesh = cs_glob_mesh;
     const cs_real_3_t* centres = (const cs_real_3_t*)cs_glob_mesh_quantities->b_face_cog;

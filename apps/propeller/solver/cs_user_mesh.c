@@ -1,4 +1,5 @@
-/* The last of the solver's mesh calls before rotor and stator are joined, taken to keep the parts that are written. */
+/* The last of the solver's mesh calls before rotor and stator are joined, taken to keep the parts that are
+ * written. */
 #include "cs_defs.h"
 
 #include "cs_mesh.h"

@@ -1,5 +1,5 @@
-/* Models and numerical parameters: water, k-epsilon with wall functions; SIMPLE with relaxation for a frozen rotor, SIMPLEC with a
- * constant time step for one that turns. */
+/* Models and numerical parameters: water, k-epsilon with wall functions; SIMPLE with relaxation for a frozen
+ * rotor, SIMPLEC with a constant time step for one that turns. */
 #include "cs_defs.h"
 
 #include "cs_domain.h"
@@ -30,7 +30,8 @@ void cs_user_parameters(cs_domain_t* domain) {
 
     domain->time_step->nt_max = setting->num_steps;
     domain->time_step->dt_ref = turn_s * setting->degrees_per_step / 360.0;
-    /* A frozen rotor's flow is steady in its frame: relaxed iterations come to rest, time steps diverged within two turns. */
+    /* A frozen rotor's flow is steady in its frame: relaxed iterations come to rest, time steps diverged
+     * within two turns. */
     options->idtvar = setting->turns ? 0 : -1;
     options->relxst = 0.7;
 

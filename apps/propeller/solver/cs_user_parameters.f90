@@ -1,4 +1,5 @@
-!> Keeps the forces on boundary faces (the field boundary_forces), which only a Fortran module of the solver can ask for.
+!> Keeps the forces on boundary faces (the field boundary_forces), which only a Fortran module of the solver
+!> can ask for.
 subroutine usipsu(nmodpp)
     use entsor, only: ipstdv, ipstfo
     implicit none

@@ -1,4 +1,5 @@
-/* Cells are given to ranks along a space-filling curve: equal runs get equal parts, so that their files can be compared. */
+/* Cells are given to ranks along a space-filling curve: equal runs get equal parts, so that their files can
+ * be compared. */
 #include "cs_defs.h"
 
 #include "cs_partition.h"

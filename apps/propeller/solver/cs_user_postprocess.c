@@ -1,5 +1,5 @@
-/* The solver's own writer: EnSight Gold, for the method "own" only. It writes the same as Hakobi's methods: all
- * cells with pressure and velocity, blades and hub with pressure. */
+/* The solver's own writer: EnSight Gold, for the method "own" only. It writes the same as Hakobi's methods:
+ * all cells with pressure and velocity, blades and hub with pressure. */
 #include "cs_defs.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The rotor: its cells, its axis, and the surface where it meets the water around it. The screw turns about -x. */
+/* The rotor: its cells, its axis, and the surface where it meets the water around it. The screw turns about
+ * -x. */
 #include "cs_defs.h"
 
 #include "cs_prototypes.h"

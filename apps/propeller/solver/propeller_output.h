@@ -1,5 +1,6 @@
-/* Steps written by Hakobi: pressure and velocity of the rotor's and the stator's cells, pressure behind blades and hub. One output
- * a part: PREFIX_rotor, PREFIX_stator, PREFIX_wall. All calls are collective over the solver's ranks. */
+/* Steps written by Hakobi: pressure and velocity of the rotor's and the stator's cells, pressure behind
+ * blades and hub. One output a part: PREFIX_rotor, PREFIX_stator, PREFIX_wall. All calls are collective over
+ * the solver's ranks. */
 #ifndef PROPELLER_OUTPUT_H
 #define PROPELLER_OUTPUT_H
 

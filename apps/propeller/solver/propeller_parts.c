@@ -1,7 +1,7 @@
 /* 1. A family of cells or faces belongs to a group when the group's name is among the family's items.
- * 2. A tetrahedron's points are those of its first face and the one that another of its faces has beside them. VTK wants the
- *    first three to turn right-handed towards the fourth, so that their normal points inwards; a face's normal points
- *    from its first cell to its second, and out of the mesh at the boundary.
+ * 2. A tetrahedron's points are those of its first face and the one that another of its faces has beside
+ *    them. VTK wants the first three to turn right-handed towards the fourth, so that their normal points
+ *    inwards; a face's normal points from its first cell to its second, and out of the mesh at the boundary.
  * 3. Each part numbers its points as its elements meet them. */
 #include "propeller_parts.h"
 

@@ -1,5 +1,6 @@
-/* The parts that are written: the rotor's cells, the stator's cells, and the faces of blades and hub, each with the points of
- * this rank, as they stood before rotor and stator were joined: there all cells are tetrahedra. */
+/* The parts that are written: the rotor's cells, the stator's cells, and the faces of blades and hub, each
+ * with the points of this rank, as they stood before rotor and stator were joined: there all cells are
+ * tetrahedra. */
 #ifndef PROPELLER_PARTS_H
 #define PROPELLER_PARTS_H
 
@@ -24,10 +25,11 @@ typedef struct {
 
 enum { PROPELLER_ROTOR, PROPELLER_STATOR, PROPELLER_WALL, PROPELLER_NUM_PARTS };
 
-/* Takes the parts out of the mesh as it is read and numbered, before rotor and stator are joined. Local. A cell that is no
- * tetrahedron ends the program. */
+/* Takes the parts out of the mesh as it is read and numbered, before rotor and stator are joined. Local. A
+ * cell that is no tetrahedron ends the program. */
 void propeller_take_parts(const cs_mesh_t* mesh);
-/* The part; its points turned by an angle in radians about -x, in memory that lives until the next call for it. */
+/* The part; its points turned by an angle in radians about -x, in memory that lives until the next call for
+ * it. */
 const propeller_part* propeller_get_part(int part);
 const double* propeller_turned_points(int part, double angle);
 void propeller_free_parts(void);

@@ -1,4 +1,5 @@
-/* The settings of one run of the propeller, from environment variables (propeller_setting.c has their names). */
+/* The settings of one run of the propeller, from environment variables (propeller_setting.c has their
+ * names). */
 #ifndef PROPELLER_SETTING_H
 #define PROPELLER_SETTING_H
 

@@ -19,8 +19,9 @@ ORIGIN = "2011-03-11T05:46:24Z"
 THRESHOLD_M, WINDOW_S, FROM_S = 0.2, 15 * 60, 15 * 60
 TIDE_DEGREE = 12
 TSUNAMI_S = (0.0, 6 * 3600.0)
-# Positions: B. T. MacInnes, A. R. Gusman, R. J. LeVeque, Y. Tanioka, Comparison of earthquake source models for the
-# 2011 Tohoku event using tsunami simulations and near-field observations, BSSA 103 (2013), 1256-1274 (its run set-up).
+# Positions: B. T. MacInnes, A. R. Gusman, R. J. LeVeque, Y. Tanioka, Comparison of earthquake source models
+# for the 2011 Tohoku event using tsunami simulations and near-field observations, BSSA 103 (2013), 1256-1274
+# (its run set-up).
 POSITIONS = {
     21418: (148.694, 38.711),
     21401: (152.583, 42.617),

@@ -71,7 +71,8 @@ class Gluster(Server):
 
     def mount_command(self, options: str, node: int) -> list[str]:
         own = " ".join(f"--{option}" for option in options.split(","))
-        # It reads the graph by way of a file in /tmp, which is read only: until it is up something lies over it.
+        # It reads the graph by way of a file in /tmp, which is read only: until it is up something lies over
+        # it.
         mounted = f"/usr/sbin/glusterfs -f {_CLIENT} -l {TOLD}/gluster{node}.log {own} {SHARED}"
         return ["sh", "-ec", f"mount -t tmpfs tmpfs /tmp; {mounted}; umount -l /tmp"]
 

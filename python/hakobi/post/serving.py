@@ -28,8 +28,8 @@ from hakobi.post.server import Server
 
 #: Connections at once; more are answered with 503.
 MOST_CONNECTIONS = 1000
-#: Those of them that have not shown the token yet: one more ends the oldest. Who has it sends it with the first bytes,
-#: and is never among these for long.
+#: Those of them that have not shown the token yet: one more ends the oldest. Who has it sends it with the
+#: first bytes, and is never among these for long.
 MOST_STRANGERS = 250
 #: How long a connection may take until the head of its next request is whole.
 HEAD_S = 20
@@ -113,7 +113,8 @@ def listen(host: str, port: int) -> socket.socket:
     """Raises StorageError where the port is taken."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # asyncio sends at once (TCP_NODELAY) only if the protocol is named; else an answer can wait 40 ms for its rest.
+        # asyncio sends at once (TCP_NODELAY) only if the protocol is named; else an answer can wait 40 ms for
+        # its rest.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))

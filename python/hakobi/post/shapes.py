@@ -35,7 +35,8 @@ _HEXAHEDRON = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2,
 _VOXEL = ((0, 4, 6, 2), (1, 3, 7, 5), (0, 1, 5, 4), (2, 6, 7, 3), (0, 2, 3, 1), (4, 5, 7, 6))
 _WEDGE = ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0))
 _PYRAMID = ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4))
-#: VTK's number of a cell's type -> its faces (VTK's book of file formats; the quadratic ones' corners come first).
+#: VTK's number of a cell's type -> its faces (VTK's book of file formats; the quadratic ones' corners come
+#: first).
 FACES = {
     10: _TETRAHEDRON, 24: _TETRAHEDRON, 11: _VOXEL, 12: _HEXAHEDRON, 25: _HEXAHEDRON, 29: _HEXAHEDRON, 33: _HEXAHEDRON,
     13: _WEDGE, 26: _WEDGE, 32: _WEDGE, 14: _PYRAMID, 27: _PYRAMID, 37: _PYRAMID,

@@ -314,7 +314,8 @@ def _add_many_ranks(content: Content, order: Order) -> None:
     )
 
 
-#: Beside the most ranks that were measured: what the model says of those, and of more than this machine carries.
+#: Beside the most ranks that were measured: what the model says of those, and of more than this machine
+#: carries.
 _SIMULATED_RANKS = (64, 256, 1024)
 
 

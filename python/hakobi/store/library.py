@@ -22,8 +22,8 @@ from hakobi.words import bytes_text, count_text
 if TYPE_CHECKING:
     import xarray
 
-#: A key or a request: "keyword=value,…", the values by keyword, or a field of a listing: itself alone. In a request a
-#: value may be a list, or a slice (both ends belong to it, as in xarray's label slices).
+#: A key or a request: "keyword=value,…", the values by keyword, or a field of a listing: itself alone. In a
+#: request a value may be a list, or a slice (both ends belong to it, as in xarray's label slices).
 Values = Union[str, Mapping[str, Any], "Field"]
 
 #: Options that are a yes or no, and those that are numbers; the others are texts.

@@ -40,7 +40,8 @@ def grib_array(message: bytes, name: str) -> npt.NDArray[np.float64]:
     """The numbers of one of ecCodes' keys that has several: "values", "latitudes". Raises InputError for another key or
     without ecCodes, FormatError."""
     library, count = load(), c_int64()
-    # Eight values a byte are more than any packing but a constant field's, for which the second call has the room.
+    # Eight values a byte are more than any packing but a constant field's, for which the second call has the
+    # room.
     values = np.empty(8 * len(message))
     for _ in range(2):
         given = (message, len(message), text_for_c("the key", name), values.ctypes.data, values.size, count)

@@ -9,7 +9,8 @@
 namespace hakobi::format::grib {
 namespace {
 
-// Deep binding: another copy of ecCodes in the process (FDB's wheel brings its own) must not answer for this one.
+// Deep binding: another copy of ecCodes in the process (FDB's wheel brings its own) must not answer for this
+// one.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int binding = 0;  // the sanitizers end a program that binds deeply
 #else

@@ -15,12 +15,12 @@ struct grib_keys_iterator;
 
 namespace hakobi::format::grib {
 
-/// ECMWF's ecCodes, loaded when a GRIB message first needs it: a program that never meets one does not need the library,
-/// and libhakobi does not depend on it. The file is the one that $HAKOBI_ECCODES names; without that variable
-/// libeccodes.so.0, else libeccodes.so, as the system's loader finds them.
+/// ECMWF's ecCodes, loaded when a GRIB message first needs it: a program that never meets one does not need
+/// the library, and libhakobi does not depend on it. The file is the one that $HAKOBI_ECCODES names; without
+/// that variable libeccodes.so.0, else libeccodes.so, as the system's loader finds them.
 ///
-/// ecCodes is not safe in threads unless it is built so, which Debian's is not: whoever calls a function below holds
-/// `mutex`.
+/// ecCodes is not safe in threads unless it is built so, which Debian's is not: whoever calls a function
+/// below holds `mutex`.
 struct Eccodes {
     std::mutex mutex;
 
@@ -46,8 +46,8 @@ struct Eccodes {
     int (*delete_iterator)(grib_keys_iterator*) = nullptr;
     long (*api_version)() = nullptr;
 
-    /// The one library of this process, loaded by the first call; unsupported, saying how to get it, where it is not
-    /// found, the same in every later call. Thread-safe.
+    /// The one library of this process, loaded by the first call; unsupported, saying how to get it, where it
+    /// is not found, the same in every later call. Thread-safe.
     static Result<Eccodes*> get();
     /// "what: ecCodes' text for the code", as `code` where that is an error.
     [[nodiscard]] Status status(int error, const std::string& what, ErrorCode code) const;

@@ -8,9 +8,10 @@
 
 // Steps of encode:
 //  1. The key is split into what a template is made for (all but step and level) and those two.
-//  2. The template is this thread's for the encoder and that part of the key; made from one of ecCodes' samples.
-//  3. Step, level and values are set, and the message is copied out. They replace one another completely: no field sees
-//     what was encoded before it.
+//  2. The template is this thread's for the encoder and that part of the key; made from one of ecCodes'
+//     samples.
+//  3. Step, level and values are set, and the message is copied out. They replace one another completely: no
+//     field sees what was encoded before it.
 
 namespace hakobi {
 namespace {
@@ -132,7 +133,8 @@ void GribEncoder::Impl::set_grid(Setter& setter) const {
     setter.set("pl", std::vector<long>(grid.points_per_row.begin(), grid.points_per_row.end()));
     setter.set("numberOfDataPoints", static_cast<long>(num_values));
     setter.set("numberOfValues", static_cast<long>(num_values));
-    // Corners in millionths of a degree: first and last Gaussian latitude, by Newton's method on the Legendre polynomial.
+    // Corners in millionths of a degree: first and last Gaussian latitude, by Newton's method on the Legendre
+    // polynomial.
     double root = std::cos(M_PI * 0.75 / (static_cast<double>(rows) + 0.5));
     for (int i = 0; i < 100; ++i) {
         double before = 1, now = root;

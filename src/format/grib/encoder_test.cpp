@@ -1,5 +1,5 @@
-// Messages that GribEncoder makes: their values within the packing's precision, their keywords those given, their bytes the
-// same whatever came before.
+// Messages that GribEncoder makes: their values within the packing's precision, their keywords those given,
+// their bytes the same whatever came before.
 
 #include <gtest/gtest.h>
 

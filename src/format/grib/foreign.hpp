@@ -5,8 +5,9 @@
 
 namespace hakobi::format::grib {
 
-/// Keywords of a message that is not labelled for MARS: it has no class. Most centres' messages are so. MARS' own words are
-/// used where they fit, and everything that the product definition tells fields apart by is a keyword:
+/// Keywords of a message that is not labelled for MARS: it has no class. Most centres' messages are so. MARS'
+/// own words are used where they fit, and everything that the product definition tells fields apart by is a
+/// keyword:
 ///
 ///   origin       the centre ("kwbc"), process: its generating process ("96")
 ///   grid         its kind and size ("lambert-1073x689"): one product may come on several

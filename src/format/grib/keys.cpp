@@ -34,8 +34,8 @@ struct Note {
     bool must_ask = false;
 };
 
-/// Keywords that stand for bytes of the kind alone, whatever the product; a kind with others (hdate, channel, …) that
-/// might come from bytes that were left out is asked of ecCodes each time.
+/// Keywords that stand for bytes of the kind alone, whatever the product; a kind with others (hdate, channel,
+/// …) that might come from bytes that were left out is asked of ecCodes each time.
 constexpr std::array<std::string_view, 16> constants{
     "class",  "stream",  "type", "expver",   "levtype", "domain",   "model",       "param",
     "origin", "process", "grid", "steptype", "derived", "quantile", "probability", "chem"};
@@ -76,7 +76,8 @@ std::string value_of(Source source, const Message& message) {
     return text;
 }
 
-/// The numbers of the message that may stand for a keyword, most usual first; empty for one that never varies.
+/// The numbers of the message that may stand for a keyword, most usual first; empty for one that never
+/// varies.
 std::vector<Source> sources_of(std::string_view keyword, const Message& message) {
     const auto one = [](const auto& number, Source source) {
         return number.has_value() ? std::vector<Source>{source} : std::vector<Source>{};
@@ -139,7 +140,8 @@ Notes& notes() {
     return all;
 }
 
-/// Seconds of a step "1800" or "0-1800", also "0s-1800s" as newer versions of ecCodes write it; empty for other texts.
+/// Seconds of a step "1800" or "0-1800", also "0s-1800s" as newer versions of ecCodes write it; empty for
+/// other texts.
 std::vector<std::int64_t> seconds_of(std::string_view text) {
     std::vector<std::int64_t> seconds;
     while (true) {
@@ -155,9 +157,9 @@ std::vector<std::int64_t> seconds_of(std::string_view text) {
     }
 }
 
-/// The step as MARS has it: hours, or with a unit what is no whole number of hours ("90m", "0-30m", "45s"). Asked by itself
-/// such a step is rounded to hours, or given in another unit, by versions of ecCodes before 2.33. Empty if seconds do not
-/// say it.
+/// The step as MARS has it: hours, or with a unit what is no whole number of hours ("90m", "0-30m", "45s").
+/// Asked by itself such a step is rounded to hours, or given in another unit, by versions of ecCodes before
+/// 2.33. Empty if seconds do not say it.
 std::string exact_step(Eccodes& eccodes, const Handle& handle, const char* key) {
     const auto set_unit = [&](const char* unit) {
         std::size_t length = std::strlen(unit);

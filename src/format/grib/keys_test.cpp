@@ -1,4 +1,5 @@
-// The keywords that keywords_of reads are ecCodes' own, over ecCodes' samples, other centres' files and variations of both.
+// The keywords that keywords_of reads are ecCodes' own, over ecCodes' samples, other centres' files and
+// variations of both.
 
 #include "format/grib/keys.hpp"
 

@@ -25,8 +25,8 @@ class Kind {
         at_ = text_.size();
         text_ += section.text();
     }
-    /// Octets that were read as a number: zero in the kind, which says so. A message whose octets are zero, and were
-    /// not read as a number, is of another kind.
+    /// Octets that were read as a number: zero in the kind, which says so. A message whose octets are zero,
+    /// and were not read as a number, is of another kind.
     void leave_out(std::int64_t octet, int count) {
         text_.replace(at_ + static_cast<std::size_t>(octet - 1), static_cast<std::size_t>(count),
                       static_cast<std::size_t>(count), '\0');
@@ -46,13 +46,13 @@ class Kind {
     std::size_t at_ = 0;
 };
 
-// ---- Edition 1 ------------------------------------------------------------------------------------------------
+// ---- Edition 1 --------------------------------------------------------------------------------------------
 
 constexpr int edition1_first_section = 28;
 constexpr std::int64_t edition1_large = 0x800000;  // the top bit of the message's length
 
-/// Lengths of sections are 3 octets. A message above 8 MB has the top bit of its length set and counts 120 octets;
-/// section 4's length is then how much that is too long.
+/// Lengths of sections are 3 octets. A message above 8 MB has the top bit of its length set and counts 120
+/// octets; section 4's length is then how much that is too long.
 struct Lengths1 {
     std::int64_t total = 0, section1 = 0;
 };
@@ -78,8 +78,8 @@ Result<Lengths1> lengths_of_edition1(const Section& all) {
     return lengths;
 }
 
-/// In ECMWF's local use of section 1 only definition 1 (MARS labelling, ensembles) is known to leave date, step, level
-/// and number where they are; all of the section is the kind in the others.
+/// In ECMWF's local use of section 1 only definition 1 (MARS labelling, ensembles) is known to leave date,
+/// step, level and number where they are; all of the section is the kind in the others.
 bool may_leave_out1(const Section& one) {
     const bool is_local = one.get(5) == ecmwf && one.has(41);
     return !is_local || (one.get(41) == 1 && one.has(51));
@@ -162,7 +162,7 @@ Result<Message> read_edition1(const Section& all, Bytes bytes) {
     return message;
 }
 
-// ---- Edition 2 ------------------------------------------------------------------------------------------------
+// ---- Edition 2 --------------------------------------------------------------------------------------------
 
 /// Sections 1 to 4 of a message with one field.
 struct Sections2 {
@@ -203,7 +203,8 @@ Result<Sections2> sections_of_one_field(Bytes bytes) {
     return found;
 }
 
-/// Where the product definition templates that a weather model writes have what varies. 0: the template has it not.
+/// Where the product definition templates that a weather model writes have what varies. 0: the template has
+/// it not.
 struct Product {
     std::int64_t number = 0;  ///< of the template
     std::int64_t least = 0;   ///< octets

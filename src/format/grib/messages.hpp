@@ -11,10 +11,12 @@
 
 namespace hakobi::format::grib {
 
-/// The GRIB messages of a file, one after the other, whatever stands between them (bulletins' headers, padding).
+/// The GRIB messages of a file, one after the other, whatever stands between them (bulletins' headers,
+/// padding).
 ///
 ///  1. A message begins with "GRIB" and ends where its length says, with "7777"; its sections fit into it.
-///  2. One that does not is told as damaged, up to the next "GRIB" that begins a whole message or follows a "7777".
+///  2. One that does not is told as damaged, up to the next "GRIB" that begins a whole message or follows a
+///     "7777".
 ///  3. Bytes between two messages that end with "7777" are one whose head is damaged.
 class MessageFile {
   public:

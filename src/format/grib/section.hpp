@@ -16,8 +16,8 @@ using Bytes = std::span<const std::byte>;
 constexpr std::int64_t end_bytes = 4;  // "7777"
 constexpr std::int64_t edition2_head_bytes = 16;
 
-/// Part of a message whose octets are read by their number, from 1 as WMO's Manual on Codes (306, volume I.2) counts them
-/// within a section. The reader has checked that it is long enough.
+/// Part of a message whose octets are read by their number, from 1 as WMO's Manual on Codes (306, volume I.2)
+/// counts them within a section. The reader has checked that it is long enough.
 class Section {
   public:
     Section() = default;
@@ -47,8 +47,8 @@ class Section {
     Bytes bytes_;
 };
 
-/// Sections 1 to 7 of a message of edition 2, as they follow one another; several fields repeat some of them. `message` is as
-/// long as it says. format where one ends beyond the message or has another number.
+/// Sections 1 to 7 of a message of edition 2, as they follow one another; several fields repeat some of them.
+/// `message` is as long as it says. format where one ends beyond the message or has another number.
 Result<std::vector<std::pair<int, Section>>> sections_of_edition2(Bytes message);
 
 }  // namespace hakobi::format::grib

@@ -1,4 +1,5 @@
-// Messages of several fields, and files with more than whole messages in them; made by hand, so that no ecCodes is needed.
+// Messages of several fields, and files with more than whole messages in them; made by hand, so that no
+// ecCodes is needed.
 
 #include "format/grib/split.hpp"
 

@@ -13,7 +13,8 @@
 #include "format/hdf5/image_driver.hpp"
 #include "format/step.hpp"
 
-// How files of the formats that are HDF5 are laid out; netcdf4/netcdf4.cpp has the numbered steps. Everything throws Hdf5Failure.
+// How files of the formats that are HDF5 are laid out; netcdf4/netcdf4.cpp has the numbered steps. Everything
+// throws Hdf5Failure.
 
 namespace hakobi::format {
 
@@ -45,12 +46,14 @@ class Builder {
                                        const void* fill);
     /// Step 6's dimension, or a variable of it: `length` records in chunks of many.
     [[nodiscard]] hid_t create_record(const std::string& name, hid_t type, hsize_t length);
-    /// A data set in chunks of any shape, without any: `most` are its largest extents. `filters`: null where it has none.
+    /// A data set in chunks of any shape, without any: `most` are its largest extents. `filters`: null where
+    /// it has none.
     [[nodiscard]] hid_t create_in_chunks(hid_t where, const std::string& name, hid_t type,
                                          const std::vector<hsize_t>& lengths,
                                          const std::vector<hsize_t>& most, const std::vector<hsize_t>& chunk,
                                          const filter::Filters* filters, const void* fill);
-    /// Step 2's dimension, the scale number `number`. Without `with_values` its coordinates are where they are expected.
+    /// Step 2's dimension, the scale number `number`. Without `with_values` its coordinates are where they
+    /// are expected.
     [[nodiscard]] hid_t create_dimension(const StepDescription& step, const Dimension& dimension, int number,
                                          bool with_values = true);
     /// A copy of the creation properties that all data sets share, for one with a layout of its own.

@@ -12,7 +12,8 @@
 namespace hakobi::format {
 namespace {
 
-/// A data set's filters, as far as they are ours: shuffle, then a codec; the place of each in HDF5's filter mask, or -1.
+/// A data set's filters, as far as they are ours: shuffle, then a codec; the place of each in HDF5's filter
+/// mask, or -1.
 struct Pipeline {
     int shuffle = -1, codec = -1;
     filter::Codec kind = filter::Codec::none;
@@ -53,8 +54,8 @@ Result<std::optional<Pipeline>> pipeline_of(hid_t creation, const std::string& w
     return std::optional<Pipeline>(pipeline);
 }
 
-/// Whether something stands before HDF5's part of the file: versions of the library differ in what a chunk's address counts
-/// from.
+/// Whether something stands before HDF5's part of the file: versions of the library differ in what a chunk's
+/// address counts from.
 bool has_user_block(hid_t dataset) {
     const Handle file(H5Iget_file_id(dataset), H5Fclose, "H5Iget_file_id");
     const Handle creation(H5Fget_create_plist(file), H5Pclose, "H5Fget_create_plist");

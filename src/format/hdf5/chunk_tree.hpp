@@ -18,11 +18,12 @@ struct PlacedChunk {
     std::int64_t offset_bytes = 0;     ///< in the file
 };
 
-/// HDF5's index of a chunked data set, its B-tree of version 1 ("HDF5 File Format Specification Version 3.0", III.A.1), for data sets that
-/// only grow: a tree shares its nodes with the trees before it, and each has one new node a level. Nodes have no checksum, and nobody
-/// follows their siblings. Pure code.
+/// HDF5's index of a chunked data set, its B-tree of version 1 ("HDF5 File Format Specification Version 3.0",
+/// III.A.1), for data sets that only grow: a tree shares its nodes with the trees before it, and each has one
+/// new node a level. Nodes have no checksum, and nobody follows their siblings. Pure code.
 ///
-/// Invariant: `levels_[l]` are the entries of the last node of level l, without what is in the nodes below it that are not full. A
+/// Invariant: `levels_[l]` are the entries of the last node of level l, without what is in the nodes below it
+/// that are not full. A
 //// node of level 0 takes `most_entries`; one above keeps room for the one below that is not full.
 class ChunkTree {
   public:

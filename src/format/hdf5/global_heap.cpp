@@ -20,7 +20,8 @@ std::optional<HeapCollection> HeapCollection::read(const ReadBytes& read, std::i
                                                    std::int64_t file_bytes, int length_bytes) {
     if (length_bytes != 2 && length_bytes != 4 && length_bytes != 8) return std::nullopt;
     const auto length = static_cast<std::size_t>(length_bytes);
-    // Number, references, four bytes of nothing, size; then the object, filled up to 8 bytes. The collection's own as well.
+    // Number, references, four bytes of nothing, size; then the object, filled up to 8 bytes. The
+    // collection's own as well.
     const std::size_t head = 8 + length;
     HeapCollection heap;
     if (offset_bytes < 0 || offset_bytes > file_bytes) return std::nullopt;

@@ -16,13 +16,13 @@ using ReadBytes = std::function<bool(std::int64_t offset_bytes, std::span<std::b
 /// How HDF5 marks the first byte of a collection, and the version that there is.
 inline constexpr std::string_view heap_signature = {"GCOL\1\0\0\0", 8};
 
-/// Where HDF5 keeps sequences of any length: "HDF5 File Format Specification Version 3.0", III.E. A collection has no checksum, and
-/// the library (1.10 to 1.14) trusts the sizes in it: it loops where one is 0, and copies past its buffer where one is too
-/// large. Pure code.
+/// Where HDF5 keeps sequences of any length: "HDF5 File Format Specification Version 3.0", III.E. A
+/// collection has no checksum, and the library (1.10 to 1.14) trusts the sizes in it: it loops where one is
+/// 0, and copies past its buffer where one is too large. Pure code.
 class HeapCollection {
   public:
-    /// The collection at `offset_bytes` of a file of `file_bytes`, whose lengths take `length_bytes`; nothing where it is
-    /// damaged: every object then lies in it, and leads to the next.
+    /// The collection at `offset_bytes` of a file of `file_bytes`, whose lengths take `length_bytes`; nothing
+    /// where it is damaged: every object then lies in it, and leads to the next.
     static std::optional<HeapCollection> read(const ReadBytes& read, std::int64_t offset_bytes,
                                               std::int64_t file_bytes, int length_bytes);
 

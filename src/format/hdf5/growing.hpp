@@ -23,15 +23,20 @@ inline constexpr const char* steps_mark = "hakobi_steps";
 
 /// A growing file that is an HDF5 file. For each step:
 ///
-///  1. Its values lie together behind all that is in the file: of each field one chunk, or the filtered chunks that it has.
-///  2. Behind them is all metadata anew, as many as a file of one step has, by the HDF5 library. It makes the data sets as long as the steps so far,
-///     and is told of one chunk of each; the indexes are ours (chunk_tree.hpp): they share nodes with those of the steps before.
-///  3. Static fields, coordinates and full nodes are where the first metadata had them. Numbers that each step has one of (its time) are in
-///     chunks of `scalars_in_chunk`: a step's goes to where no data set reaches yet.
-///  4. Last comes the superblock, 48 bytes at the file's beginning: it leads to the metadata of 2, and says where the file ends.
+///  1. Its values lie together behind all that is in the file: of each field one chunk, or the filtered
+///     chunks that it has.
+///  2. Behind them is all metadata anew, as many as a file of one step has, by the HDF5 library. It makes the
+///     data sets as long as the steps so far, and is told of one chunk of each; the indexes are ours
+///     (chunk_tree.hpp): they share nodes with those of the steps before.
+///  3. Static fields, coordinates and full nodes are where the first metadata had them. Numbers that each
+///     step has one of (its time) are in chunks of `scalars_in_chunk`: a step's goes to where no data set
+///     reaches yet.
+///  4. Last comes the superblock, 48 bytes at the file's beginning: it leads to the metadata of 2, and says
+///     where the file ends.
 ///
-/// So a reader that has the file open goes on seeing the steps that it had when it was opened. Blocks of `block_bytes` hold what rank 0 writes
-/// or values, never both: nodes with caches of blocks do not overwrite each other's.
+/// So a reader that has the file open goes on seeing the steps that it had when it was opened. Blocks of
+/// `block_bytes` hold what rank 0 writes or values, never both: nodes with caches of blocks do not overwrite
+/// each other's.
 class GrowingHdf5 : public GrowingFile {
   public:
     static constexpr std::int64_t scalars_in_chunk = 512, block_bytes = 4096, superblock_bytes = 48;
@@ -80,7 +85,8 @@ class GrowingHdf5 : public GrowingFile {
     // have made.
     /// Begins with what it has: where it ends, by its superblock, and its steps.
     void resume(hid_t file, const StepDescription& next, std::int64_t num_steps);
-    /// Adds a data set's chunks, which must be of that shape and filtered as the field says, to a tree. Returns where the last one is.
+    /// Adds a data set's chunks, which must be of that shape and filtered as the field says, to a tree.
+    /// Returns where the last one is.
     std::int64_t take_chunks(hid_t dataset, const std::vector<hsize_t>& shape,
                              const FieldDescription* filtered, ChunkTree& tree);
     /// The same of the fields, each in the data set that `open` returns.
@@ -121,14 +127,15 @@ class GrowingHdf5 : public GrowingFile {
         nodes_;  // that are not in the file yet: full ones, and those of the step that is appended
 };
 
-/// The shape of the chunks in which a step's array without filters is stored: all of it, but that a chunk has less than 4 GiB. They lie in the order
-/// of the array, one behind the other. Pure.
+/// The shape of the chunks in which a step's array without filters is stored: all of it, but that a chunk has
+/// less than 4 GiB. They lie in the order of the array, one behind the other. Pure.
 [[nodiscard]] std::vector<std::int64_t> plain_chunk(std::span<const std::int64_t> global,
                                                     std::int64_t element_bytes);
 
-/// The file at `path`, which a reader found to say `found`, goes on with steps like `next`. `Growing`: what grows the format's files,
-/// with resume(file, found, next). `difference(next, found)`: what keeps it from going on, in words, or "". Returns
-/// invalid_argument for such a file, and the reader's and with_file's errors. Local.
+/// The file at `path`, which a reader found to say `found`, goes on with steps like `next`. `Growing`: what
+/// grows the format's files, with resume(file, found, next). `difference(next, found)`: what keeps it from
+/// going on, in words, or "". Returns invalid_argument for such a file, and the reader's and with_file's
+/// errors. Local.
 template <class Growing, class Difference>
 Result<std::unique_ptr<GrowingFile>> resume_file(const std::string& path, const char* kind,
                                                  const Result<FoundStep>& found, const StepDescription& next,

@@ -38,8 +38,8 @@ class QuietErrors {
     void* data_ = nullptr;
 };
 
-/// Thrown inside src/format only, where an HDF5 call fails; keeps HDF5's text, which its next call forgets. Or where we find
-/// what is wrong ourselves.
+/// Thrown inside src/format only, where an HDF5 call fails; keeps HDF5's text, which its next call forgets.
+/// Or where we find what is wrong ourselves.
 struct Hdf5Failure {
     std::string text;
     explicit Hdf5Failure(const char* call) : text(std::string(call) + ": " + QuietErrors::text()) {}

@@ -7,13 +7,14 @@
 
 namespace hakobi::format {
 
-/// Where HDF5 puts what it lays out behind what a file has already: metadata one behind the other from a place on, raw data where it is
-/// told to. Pure code.
+/// Where HDF5 puts what it lays out behind what a file has already: metadata one behind the other from a
+/// place on, raw data where it is told to. Pure code.
 class Placement {
   public:
     explicit Placement(std::int64_t begin_bytes) : end_bytes_(begin_bytes) {}
 
-    /// The next raw data, of that size, are at `offset_bytes`: somebody has stored them, or will. To be called just before they are made.
+    /// The next raw data, of that size, are at `offset_bytes`: somebody has stored them, or will. To be
+    /// called just before they are made.
     void expect(std::int64_t bytes, std::int64_t offset_bytes) {
         expected_.emplace_back(bytes, offset_bytes);
     }

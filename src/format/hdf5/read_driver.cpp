@@ -136,7 +136,8 @@ herr_t read_file(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, 
     try {
         if (!read_blocks(blocks, at, static_cast<std::byte*>(buffer), static_cast<std::int64_t>(size)))
             return -1;
-        // HDF5 does not say what it reads here. Values that begin so are taken for a collection; hardly any do.
+        // HDF5 does not say what it reads here. Values that begin so are taken for a collection; hardly any
+        // do.
         const bool is_collection = size >= heap_signature.size() &&
                                    std::memcmp(buffer, heap_signature.data(), heap_signature.size()) == 0;
         if (is_collection && !collection_at(blocks, at)) {

@@ -11,9 +11,10 @@
 
 namespace hakobi::format {
 
-/// An HDF5 file driver for files that are only read: what HDF5 asks for by a few hundred bytes at a time, in some dozens of
-/// places, is fetched in blocks, each once. Where a request takes milliseconds that is most of opening a file. HDF5 gets no
-/// damaged collection of sequences (global_heap.hpp): reading it fails. Registered while the object lives.
+/// An HDF5 file driver for files that are only read: what HDF5 asks for by a few hundred bytes at a time, in
+/// some dozens of places, is fetched in blocks, each once. Where a request takes milliseconds that is most of
+/// opening a file. HDF5 gets no damaged collection of sequences (global_heap.hpp): reading it fails.
+/// Registered while the object lives.
 class ReadDriver {
   public:
     static constexpr std::size_t block_bytes = 64 << 10;  // what network file systems fetch for one byte
@@ -23,7 +24,8 @@ class ReadDriver {
     /// Negative on failure.
     [[nodiscard]] herr_t use(hid_t file_access) const;
 
-    /// The collection at an address of the file that `object` is in, by the same blocks; nothing where it is damaged.
+    /// The collection at an address of the file that `object` is in, by the same blocks; nothing where it is
+    /// damaged.
     static std::optional<HeapCollection> read_collection(hid_t object, std::uint64_t address);
     /// The size of that file in bytes.
     static std::int64_t size_of(hid_t object);

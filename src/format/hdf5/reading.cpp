@@ -142,8 +142,8 @@ std::optional<Attribute> read_attribute(hid_t attribute) {
 
 Attributes attributes_of(hid_t object) {
     Attributes found;
-    // Looking for a name decodes them all, and fails where one is damaged. Opening by number would fail too, but HDF5 (1.10.8)
-    // then closes attributes that it had not yet put into its table.
+    // Looking for a name decodes them all, and fails where one is damaged. Opening by number would fail too,
+    // but HDF5 (1.10.8) then closes attributes that it had not yet put into its table.
     check(H5Aexists(object, nobodys_name), "H5Aexists");
     H5O_info_t info;
     check(H5Oget_info(object, &info), "H5Oget_info");

@@ -28,15 +28,15 @@ class OpenFile {
     Handle access_, file_;
 };
 
-/// Looks at the first bytes of a file, so that the error for one that is no HDF5 file says what it is. Returns not_found,
-/// permission, format or unsupported. Local.
+/// Looks at the first bytes of a file, so that the error for one that is no HDF5 file says what it is.
+/// Returns not_found, permission, format or unsupported. Local.
 Status check_kind(const std::string& path);
 
 /// The `format` error of with_file.
 Status failure_of(const std::string& path, const char* kind, const Hdf5Failure& failure);
 
-/// Opens the file for reading and calls `body` with it. Returns format, saying that it is no whole file of that `kind`, where
-/// `body` or HDF5 fails (Hdf5Failure), and out_of_memory. Local.
+/// Opens the file for reading and calls `body` with it. Returns format, saying that it is no whole file of
+/// that `kind`, where `body` or HDF5 fails (Hdf5Failure), and out_of_memory. Local.
 template <class Body>
 Status with_file(const std::string& path, const char* kind, Body&& body) {
     const QuietErrors quiet;
@@ -63,15 +63,16 @@ Status with_file(const std::string& path, const char* kind, Body&& body) {
 [[nodiscard]] std::string text_attribute(const Attributes& attributes, const char* name);
 /// Opens a data set, and makes sure that asking for its extents and values ends (refuse_loops).
 [[nodiscard]] Handle open_dataset(hid_t where, const std::string& name);
-/// The path of the file that an object is in, as HDF5 opened it: that of another file where an external link led there.
+/// The path of the file that an object is in, as HDF5 opened it: that of another file where an external link
+/// led there.
 [[nodiscard]] std::string path_of(hid_t object);
 /// Where an object begins in that file.
 [[nodiscard]] std::uint64_t place_of(hid_t object);
 [[nodiscard]] bool is_in_file(hid_t object, hid_t file);
 /// Where values are that may be read without the library: in `file`, or in the one that field.file names.
 void locate(hid_t file, hid_t dataset, FoundField& field);
-/// After that, the same of a data set that has so many steps one behind the other, each an array of those extents: where each is, if it is stored
-/// as one chunk without filters.
+/// After that, the same of a data set that has so many steps one behind the other, each an array of those
+/// extents: where each is, if it is stored as one chunk without filters.
 void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::int64_t num_steps,
                   FoundField& field);
 /// The times of a file's steps, of which it has one at least.

@@ -19,7 +19,8 @@ class SparseImage {
     void write(std::int64_t offset_bytes, std::span<const std::byte> data);
     void read(std::int64_t offset_bytes,
               std::span<std::byte> data) const;  ///< zeros where nothing was written
-    /// Records that bytes from `offset_bytes` on are somebody else's; `take_left` returns the offsets in their order.
+    /// Records that bytes from `offset_bytes` on are somebody else's; `take_left` returns the offsets in
+    /// their order.
     void leave(std::int64_t offset_bytes, std::int64_t length_bytes);
     [[nodiscard]] std::vector<std::int64_t> take_left() { return std::exchange(left_, {}); }
     void set_size(std::int64_t bytes) { size_bytes_ = bytes; }

@@ -6,8 +6,8 @@
 
 namespace hakobi::format {
 
-/// The first attribute that one of them has otherwise, or not; "" where there is none. Empty texts are not stored, and numbers may have become
-/// others of equal value. Pure.
+/// The first attribute that one of them has otherwise, or not; "" where there is none. Empty texts are not
+/// stored, and numbers may have become others of equal value. Pure.
 [[nodiscard]] std::string differing(const Attributes& a, const Attributes& b);
 
 /// Returns the attributes of a field's data set (describe_field). Pure.

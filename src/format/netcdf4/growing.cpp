@@ -59,8 +59,8 @@ std::string netcdf_difference(const StepDescription& next, const FoundStep& foun
 
 class GrowingNetcdf final : public GrowingHdf5 {
   public:
-    /// Takes over what the file has; `found` is what it says of itself. Throws Hdf5Failure where that is not what steps like `next` would have
-    /// made.
+    /// Takes over what the file has; `found` is what it says of itself. Throws Hdf5Failure where that is not
+    /// what steps like `next` would have made.
     void resume(hid_t file, const FoundStep& found, const StepDescription& next) {
         GrowingHdf5::resume(file, next, num_steps_of(found));
         const Dimensions dimensions = dimensions_of(next).value();

@@ -9,7 +9,8 @@
 
 namespace hakobi::format {
 
-/// A NetCDF-4 file whose unlimited dimension `time` has all its steps (hdf5/growing.hpp); in all else it is what netcdf4.cpp lays out.
+/// A NetCDF-4 file whose unlimited dimension `time` has all its steps (hdf5/growing.hpp); in all else it is
+/// what netcdf4.cpp lays out.
 [[nodiscard]] std::unique_ptr<GrowingFile> begin_file_netcdf4();
 Result<std::unique_ptr<GrowingFile>> resume_file_netcdf4(const std::string& path,
                                                          const StepDescription& next);

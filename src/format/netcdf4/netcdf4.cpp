@@ -9,10 +9,13 @@
 //  scales).
 //  4. Fields are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a
 //  value exists.
-//  5. Fields in filtered chunks are chunked as chunks.hpp says, with netCDF's own filters. HDF5 is told each chunk's size only:
-//  it finds a place for the chunk and enters it into its index, and what it would write is left to who has the bytes.
-//  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one record
-//     each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series together.
+//  5. Fields in filtered chunks are chunked as chunks.hpp says, with netCDF's own filters. HDF5 is told each
+//     chunk's size only:
+//  it finds a place for the chunk and enters it into its index, and what it would write is left to who has
+//  the bytes.
+//  6. The dimension time is unlimited, which makes its own variable chunked; fields stay contiguous with one
+//     record each, which netCDF reads all the same: ncrcat and MFDataset string the files of a series
+//     together.
 //  7. Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
 #include "format/netcdf4/netcdf4.hpp"
 

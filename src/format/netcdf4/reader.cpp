@@ -3,7 +3,8 @@
 //
 //  1. A data set that is a dimension scale is a dimension, or with values a coordinate variable.
 //  2. Every other data set is a field. The names of its dimensions are those of the scales attached to it.
-//  3. A first dimension of one record that is called time, or has no end, is the step's own and left out of the shape.
+//  3. A first dimension of one record that is called time, or has no end, is the step's own and left out of
+//     the shape.
 //
 // Names that netCDF keeps for itself are not attributes.
 #include "format/netcdf4/reader.hpp"

@@ -1,14 +1,20 @@
-// A NetCDF-4 file that shows a series as one data set: "HDF5 Virtual Dataset" (The HDF Group, 2015), readable since HDF5 1.10.
+// A NetCDF-4 file that shows a series as one data set: "HDF5 Virtual Dataset" (The HDF Group, 2015), readable
+// since HDF5 1.10.
 //
-//  1. Dimensions, attributes and names are those of a step's file (netcdf4.cpp); time has all records. Its values, those of
+//  1. Dimensions, attributes and names are those of a step's file (netcdf4.cpp); time has all records. Its
+//     values, those of
 //  the axes, the numbers of the steps and static scalars are in the file itself.
-//  2. A field that a source has is a virtual data set: each record, or each source's records, is mapped to the data set of the same name in the
-//  source, which HDF5 looks for in this file's folder. Records that no source has are the fill value. HDF5 also shows it, without
-//  an error, where the reader may open no more files: who describes the series keeps sources few.
+//  2. A field that a source has is a virtual data set: each record, or each source's records, is mapped to
+//     the data set of the same name in the
+//  source, which HDF5 looks for in this file's folder. Records that no source has are the fill value. HDF5
+//  also shows it, without an error, where the reader may open no more files: who describes the series keeps
+//  sources few.
 //  3. A static field is mapped as a whole to the last source that has it.
 //  4. A field that the series has copies of is an array of all records.
-//  5. The root group's attribute hakobi_series tells such files from what somebody else may have called alike; it is made first, so that
-//  what a crash leaves of the file's beginning has it. Its value is 2 since parts of a series have copies. hakobi_not_shown names what is left out.
+//  5. The root group's attribute hakobi_series tells such files from what somebody else may have called
+//     alike; it is made first, so that
+//  what a crash leaves of the file's beginning has it. Its value is 2 since parts of a series have copies.
+//  hakobi_not_shown names what is left out.
 #include "format/netcdf4/series.hpp"
 
 #include <hdf5_hl.h>
@@ -254,7 +260,8 @@ std::vector<std::string> names_between(std::string_view text) {
     return names;
 }
 
-/// Whether it is the beginning of an HDF5 file, and how long that was, by its superblock (of version 2 or 3), is more than is there.
+/// Whether it is the beginning of an HDF5 file, and how long that was, by its superblock (of version 2 or 3),
+/// is more than is there.
 bool is_torn(std::span<const std::byte> start, std::int64_t size_bytes) {
     constexpr std::array<unsigned char, 8> signature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     constexpr std::size_t superblock_bytes = 48, end_at = 28;
@@ -420,7 +427,8 @@ Result<std::vector<std::vector<std::byte>>> read_records_netcdf4(const std::stri
 bool is_series_or_rest_netcdf4(const std::string& path) {
     const Result<FoundStep> whole = read_netcdf4(path, Records::all);
     if (whole.ok()) return whole.value().attributes.contains(mark);
-    // Torn or damaged. A crash leaves nothing, zeros, or a part: too little to have anything, or a beginning that has our mark.
+    // Torn or damaged. A crash leaves nothing, zeros, or a part: too little to have anything, or a beginning
+    // that has our mark.
     Result<storage::FilePtr> file = storage::open_file(path, {});
     if (!file.ok()) return false;
     std::vector<std::byte> start(std::size_t{1} << 20);

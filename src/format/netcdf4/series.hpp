@@ -12,7 +12,8 @@
 
 namespace hakobi::format {
 
-/// Format::lay_out_series, Format::read_series, Format::read_records and Format::is_series_or_rest; series.cpp says what is in the file.
+/// Format::lay_out_series, Format::read_series, Format::read_records and Format::is_series_or_rest;
+/// series.cpp says what is in the file.
 Result<Layout> lay_out_series_netcdf4(const SeriesDescription& series, const std::string& folder);
 Result<SeriesDescription> read_series_netcdf4(const std::string& path);
 Result<std::vector<std::vector<std::byte>>> read_records_netcdf4(const std::string& path,

@@ -1,5 +1,5 @@
-// A VTKHDF file read back by way of the HDF5 library; vtkhdf.cpp says what such a file is. Fields are found in the order in
-// which they were made, where the file keeps it; the mesh's arrays come behind them.
+// A VTKHDF file read back by way of the HDF5 library; vtkhdf.cpp says what such a file is. Fields are found
+// in the order in which they were made, where the file keeps it; the mesh's arrays come behind them.
 #include "format/vtkhdf/reader.hpp"
 
 #include <algorithm>

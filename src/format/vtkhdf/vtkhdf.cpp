@@ -1,14 +1,17 @@
-// VTKHDF 1.0 by way of the HDF5 library, as VTK's "VTKHDF File Format" asks of an UnstructuredGrid without time:
+// VTKHDF 1.0 by way of the HDF5 library, as VTK's "VTKHDF File Format" asks of an UnstructuredGrid without
+// time:
 //
-//  1. The group VTKHDF has the attributes Version (1, 0) and Type. The file's own attributes are on the root group.
-//  2. The mesh's arrays (mesh_arrays.hpp) are data sets of that group, fields those of its groups PointData and CellData. A
-//     field of several components has them as a second dimension.
-//  3. FieldData has the step's time as TimeValue, VTK's name for it, and scalars as arrays of one value. The groups are there
-//     also where they are empty.
-//  4. An array that another file has is an external link to the same place there, its file named without a folder: readers
-//     look for it beside the file that has the link.
-//  5. Data sets are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a value exists.
-//     Objects carry no times, and the format's versions are pinned: the bytes depend on the description only.
+//  1. The group VTKHDF has the attributes Version (1, 0) and Type. The file's own attributes are on the root
+//     group.
+//  2. The mesh's arrays (mesh_arrays.hpp) are data sets of that group, fields those of its groups PointData
+//     and CellData. A field of several components has them as a second dimension.
+//  3. FieldData has the step's time as TimeValue, VTK's name for it, and scalars as arrays of one value. The
+//     groups are there also where they are empty.
+//  4. An array that another file has is an external link to the same place there, its file named without a
+//     folder: readers look for it beside the file that has the link.
+//  5. Data sets are contiguous, allocated at once and never filled, so that H5Dget_offset is final before a
+//     value exists. Objects carry no times, and the format's versions are pinned: the bytes depend on the
+//     description only.
 #include "format/vtkhdf/vtkhdf.hpp"
 
 #include <new>
@@ -45,7 +48,8 @@ std::int64_t put_field(GridBuilder& builder, const Groups& groups, const FieldDe
     return field.num_elements() == 0 ? 0 : offset_of(array);
 }
 
-/// About what everything but the values takes: it then stands together at the file's beginning, and is one write.
+/// About what everything but the values takes: it then stands together at the file's beginning, and is one
+/// write.
 hsize_t metadata_bytes_of(const StepDescription& step) {
     constexpr hsize_t of_groups = 2048, of_field = 256;
     return of_groups + of_field * step.fields.size();

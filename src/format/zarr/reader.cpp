@@ -162,8 +162,8 @@ std::int64_t plain_bytes(const Array& array) {
     return num * array.chunk_bytes() + (num > 1 ? index_bytes(num) : 0);
 }
 
-/// A group as it was read last, with the coordinates of its axes and the names of its shards: who reads its steps one after the other
-/// asks a server for little more than its version.
+/// A group as it was read last, with the coordinates of its axes and the names of its shards: who reads its
+/// steps one after the other asks a server for little more than its version.
 struct KnownGroup {
     storage::PlacePtr store;
     Group group;

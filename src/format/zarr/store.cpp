@@ -205,7 +205,8 @@ Status put_arrays(const storage::Place& store, const Json& arrays, bool sync, co
     });
 }
 
-/// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is read.
+/// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is
+/// read.
 Status place_shards(const std::string& folder, const storage::Place& store, const Group& group,
                     std::span<const Array> arrays, std::int64_t number, const Adding& how) {
     if (Status status = store.make_folder("", how.sync); !status.ok()) return status;
@@ -306,8 +307,8 @@ bool is_line(const std::string& name, const Json& document) {
     return document.at("dimension_names") == Json::array({name});
 }
 
-/// Whether a step's names go with those of the steps before: the series is one data set, in which a name stands for one thing and fields
-/// find their coordinates in whatever step they were put.
+/// Whether a step's names go with those of the steps before: the series is one data set, in which a name
+/// stands for one thing and fields find their coordinates in whatever step they were put.
 Status check_names(const Json& group_arrays, const StepDescription& step, std::span<const Array> arrays) {
     const auto bad = [](const std::string& text) { return Status(ErrorCode::invalid_argument, text); };
     const auto is_earlier_field = [&](const std::string& name) {
@@ -468,7 +469,8 @@ Status mend(const storage::Place& store) {
 
 namespace {
 
-/// A file of an array's folder that 1 to 4 make: "zarr.json", "c", "c.12.0.0", and what a killed run left of one (storage/place.cpp).
+/// A file of an array's folder that 1 to 4 make: "zarr.json", "c", "c.12.0.0", and what a killed run left of
+/// one (storage/place.cpp).
 bool is_our_file(std::string_view name) {
     if (name.ends_with(".part")) name.remove_suffix(std::string_view(".part").size());
     if (name == metadata_name) return true;

@@ -27,18 +27,18 @@ namespace hakobi::format::zarr {
 //
 // How a step gets into it, by the one process that holds the prefix's lock:
 //
-//  1. Its shards are whole, in a folder of their own (storage/joined.hpp). Each gets its place by a rename; nobody looks there,
-//     since the arrays end before.
+//  1. Its shards are whole, in a folder of their own (storage/joined.hpp). Each gets its place by a rename;
+//     nobody looks there, since the arrays end before.
 //  2. The chunk of times is replaced, behind the end of what readers take for the array.
 //  3. The group's zarr.json is replaced by one with longer arrays: the step is there, all of it.
 //  4. Each array's own zarr.json follows. Who opens arrays by themselves sees the step a moment later.
 //
-// A file is replaced by a rename. Killed in 1 or 2, it leaves shards that the next step of that number replaces, or removes where it
-// has no such field; in 4, arrays that `mend` makes longer.
+// A file is replaced by a rename. Killed in 1 or 2, it leaves shards that the next step of that number
+// replaces, or removes where it has no such field; in 4, arrays that `mend` makes longer.
 //
-// The store may be on objects (storage/place.hpp), "s3://bucket/run.zarr": the step's folder is on a stage, and each file is put as one object. In 3 the
-// object is put over the version that was read, which is the one that this process put last: where anybody else has been, nothing is
-// changed. Decision 80.
+// The store may be on objects (storage/place.hpp), "s3://bucket/run.zarr": the step's folder is on a stage,
+// and each file is put as one object. In 3 the object is put over the version that was read, which is the one
+// that this process put last: where anybody else has been, nothing is changed. Decision 80.
 
 inline constexpr std::int64_t times_a_chunk = 1024;
 
@@ -58,11 +58,13 @@ Result<std::optional<Group>> read_group(const storage::Place& store);
 Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t number);
 
 Result<std::unique_ptr<StoredFields>> fields_in(const storage::Place& store);
-/// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end. exists where the group has another
-/// step of that number. Attributes that others have put into the group's zarr.json stay in it.
+/// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end. exists
+/// where the group has another step of that number. Attributes that others have put into the group's
+/// zarr.json stay in it.
 Status add_step(const std::string& folder, const storage::Place& store, std::int64_t number,
                 const StepDescription& step, const Adding& how);
-/// 4, where it was killed. Attributes that others have put into arrays' own zarr.json stay, there and in the group's from now on.
+/// 4, where it was killed. Attributes that others have put into arrays' own zarr.json stay, there and in the
+/// group's from now on.
 Status mend(const storage::Place& store);
 /// Removes what 1 to 4 have made, and no other file.
 Status remove_store(const storage::Place& store);

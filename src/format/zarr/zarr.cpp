@@ -1,5 +1,5 @@
-// A step as files of a Zarr group, one a field: the addresses of all are those of one file (storage/joined.hpp), so that
-// methods write regions as they do of any format.
+// A step as files of a Zarr group, one a field: the addresses of all are those of one file
+// (storage/joined.hpp), so that methods write regions as they do of any format.
 #include "format/zarr/zarr.hpp"
 
 #include <algorithm>
@@ -58,8 +58,8 @@ class Zarr final : public Format {
     [[nodiscard]] std::string_view extension() const override { return ".zarr"; }
     [[nodiscard]] bool holds_chunks() const override { return true; }
     [[nodiscard]] bool has_store() const override { return true; }
-    // A static field is in the store from the step on in which it was put. JSON holds texts of any length, but all of it is written
-    // with each step, and read with each look.
+    // A static field is in the store from the step on in which it was put. JSON holds texts of any length,
+    // but all of it is written with each step, and read with each look.
     [[nodiscard]] Rules rules() const override {
         return {.is_of_series = true, .most_attribute_bytes = 1 << 20};
     }

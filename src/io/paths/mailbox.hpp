@@ -22,8 +22,8 @@ std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::by
 /// Accesses that writing what is in the mailboxes takes: runs of touching pieces. The leader's.
 [[nodiscard]] std::int64_t num_written_runs(std::span<RankPlace> places);
 
-/// The leader's work when all requests of the node are small: neighbouring pieces of all ranks are joined, and each
-/// run is one file access. Reading sets each place's bytes_read.
+/// The leader's work when all requests of the node are small: neighbouring pieces of all ranks are joined,
+/// and each run is one file access. Reading sets each place's bytes_read.
 Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write);
 
 }  // namespace hakobi::io

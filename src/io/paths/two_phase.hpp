@@ -19,7 +19,8 @@
 
 namespace hakobi::io::paths {
 
-/// Two-phase I/O on one file: steps 3 to 5 of engine.cpp's head. Collective over all ranks where nothing else is said.
+/// Two-phase I/O on one file: steps 3 to 5 of engine.cpp's head. Collective over all ranks where nothing else
+/// is said.
 class TwoPhase {
   public:
     TwoPhase(const Comm& comm, const FileSetting& setting, const EngineOptions& options, OpenedFile& file,
@@ -35,20 +36,22 @@ class TwoPhase {
     TwoPhase(const TwoPhase&) = delete;
     TwoPhase& operator=(const TwoPhase&) = delete;
 
-    /// Who aggregates, once the options are agreed on. `is_cycle_chosen`: nobody has asked for a cb_buffer_size, and cycles may
-    /// be smaller. `stripes`: none where domains are contiguous.
+    /// Who aggregates, once the options are agreed on. `is_cycle_chosen`: nobody has asked for a
+    /// cb_buffer_size, and cycles may be smaller. `stripes`: none where domains are contiguous.
     void choose_aggregators(bool is_cycle_chosen, const FileStripes& stripes);
     [[nodiscard]] const Aggregators& aggregators() const { return aggregators_; }
 
     /// The leader's, while the ranks of the only node meet.
     void prepare(const RequestTotals& totals);
-    /// One phase of the call: moves this rank's data of it, or returns, alike on all ranks, why there can be no buffers.
+    /// One phase of the call: moves this rank's data of it, or returns, alike on all ranks, why there can be
+    /// no buffers.
     Status carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
                      Progress& progress);
     /// Waits until this rank's accesses are over; what storage said goes to the progress. Local.
     void wait(Progress& progress);
 
-    /// All ranks have got their values out of devices, for a hidden call whose writers are told only then. Local.
+    /// All ranks have got their values out of devices, for a hidden call whose writers are told only then.
+    /// Local.
     Status confirm();
     /// Keeps an error that a hidden call could no longer report; the file's next call reports it, once.
     void leave_undone(Status status) { hidden_.undone = std::move(status); }
@@ -71,7 +74,8 @@ class TwoPhase {
     std::function<Status()> both(std::function<Status()> tell);
     [[nodiscard]] std::shared_ptr<ServerWatch> watch();
     void reset(std::int64_t num_cycles);
-    /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and receives.
+    /// Collective, between nodes: sends this rank's region to the aggregators of the phase that need it, and
+    /// receives.
     void describe(const Region& file, const PhasePlan& plan, Descriptions& descriptions);
     /// This aggregator's accesses begin.
     void begin_accesses(const Request& request, const Choice& choice, const RequestTotals& totals,

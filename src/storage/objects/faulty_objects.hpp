@@ -30,7 +30,8 @@ struct ObjectFault {
     std::shared_ptr<std::atomic<std::int64_t>> num_fired = {};  ///< counts how often it has happened
 };
 
-/// `inner` under a fault. `RangedObjects` lose that they are: faults are for those who know whole objects only.
+/// `inner` under a fault. `RangedObjects` lose that they are: faults are for those who know whole objects
+/// only.
 ObjectsPtr with_object_fault(ObjectsPtr inner, const ObjectFault& fault);
 
 }  // namespace hakobi::storage

@@ -1,7 +1,7 @@
 #pragma once
 
-// The stores that the contract of objects.hpp is held against. A server's take part where a variable names a root on one
-// that runs: tests/python/test_object_servers.py starts them.
+// The stores that the contract of objects.hpp is held against. A server's take part where a variable names a
+// root on one that runs: tests/python/test_object_servers.py starts them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

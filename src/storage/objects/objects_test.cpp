@@ -199,7 +199,8 @@ TEST_P(ObjectsContract, AReplacedObjectIsNotReadByItsOldVersion) {
     const Status changed = store->get("object", 500, into, {.version = version}).status();
     EXPECT_EQ(changed.code(), ErrorCode::io);
     EXPECT_NE(changed.text().find("replaced"), std::string::npos) << changed.text();
-    // An object of the same size and content is another one where the store counts; nobody's bytes are wrong then.
+    // An object of the same size and content is another one where the store counts; nobody's bytes are wrong
+    // then.
 }
 
 TEST_P(ObjectsContract, ListsByNameFromPrefixDelimiterAndStart) {

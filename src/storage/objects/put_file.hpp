@@ -10,7 +10,8 @@
 
 namespace hakobi::storage {
 
-/// An object of a server that a path names: "s3://bucket/run.zarr/zarr.json", "rados:pool/run.zarr/zarr.json".
+/// An object of a server that a path names: "s3://bucket/run.zarr/zarr.json",
+/// "rados:pool/run.zarr/zarr.json".
 struct ObjectAt {
     ObjectsPtr objects;  ///< of the bucket or pool, whose connections the process keeps
     std::string name;

@@ -74,7 +74,8 @@ struct Connection {
         }
         if (rados.read_environment(made, nullptr) < 0)
             return {ErrorCode::invalid_argument, "Ceph's settings in CEPH_ARGS cannot be read"};
-        // librados waits for ever for servers that are gone, unless it is told otherwise; and it writes on stderr.
+        // librados waits for ever for servers that are gone, unless it is told otherwise; and it writes on
+        // stderr.
         const Retry::Patience patience = Retry::patience();
         const auto seconds = [](double s) { return std::to_string(static_cast<int>(s)); };
         const auto set_unless_set = [&](const char* name, const std::string& usual,

@@ -87,7 +87,8 @@ struct Rados {
 /// A pool, in one of its namespaces.
 class RadosPool {
   public:
-    /// As CEPH_CONF (or /etc/ceph/ceph.conf) and CEPH_ARGS say; the connection is made at the first use and shared by all pools.
+    /// As CEPH_CONF (or /etc/ceph/ceph.conf) and CEPH_ARGS say; the connection is made at the first use and
+    /// shared by all pools.
     static Result<std::shared_ptr<RadosPool>> open(const std::string& pool, const std::string& name_space);
     RadosPool(const Rados& rados, Rados::Pool pool) : rados_(rados), pool_(pool) {}
     ~RadosPool() { rados_.close_pool(pool_); }

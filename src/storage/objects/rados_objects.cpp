@@ -1,12 +1,14 @@
-// Objects of a pool of Ceph, by librados. An object's operation is atomic on its server, and librados repeats what a server's
-// restart interrupts without doing it twice. The following is added here:
+// Objects of a pool of Ceph, by librados. An object's operation is atomic on its server, and librados repeats
+// what a server's restart interrupts without doing it twice. The following is added here:
 //
 //  1. Names and errors.
-//  2. A request that no server answers is given up by librados after a while, and sent again here (RadosPool::patiently). The first
-//     may have been carried out: a conditional put has a random word as an attribute, by which it knows its own object again.
-//  3. A listing asks every placement group of the pool for all it has. Names that are listed often (keep_names) are therefore
-//     entries (omap) of one object, the holder, which one request reads: made after the object and before `put` returns, removed
-//     after the object. A kill in between leaves an object that is not listed, or an entry without its object.
+//  2. A request that no server answers is given up by librados after a while, and sent again here
+//     (RadosPool::patiently). The first may have been carried out: a conditional put has a random word as an
+//     attribute, by which it knows its own object again.
+//  3. A listing asks every placement group of the pool for all it has. Names that are listed often
+//     (keep_names) are therefore entries (omap) of one object, the holder, which one request reads: made
+//     after the object and before `put` returns, removed after the object. A kill in between leaves an object
+//     that is not listed, or an entry without its object.
 #include <algorithm>
 #include <array>
 #include <cerrno>

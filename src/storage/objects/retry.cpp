@@ -15,7 +15,8 @@ namespace hakobi::storage {
 
 // "Full jitter", as AWS's own clients have it (Brooker, Exponential Backoff And Jitter, 2015).
 constexpr double first_delay_s = 0.1, longest_delay_s = 5;
-// Who is stopped with a request on its way finds all its time gone when it goes on: so many tries are made of any length.
+// Who is stopped with a request on its way finds all its time gone when it goes on: so many tries are made of
+// any length.
 constexpr int least_tries = 3;
 constexpr double told_after_s = 10, told_again_after_s = 300;
 

@@ -6,8 +6,9 @@
 
 namespace hakobi::storage {
 
-/// How long to wait before a request is sent again, and when to give up. A server that has answered before is waited for through a
-/// restart; one that never has is more likely to be none. A process that waits for more than 10 s says so once on stderr.
+/// How long to wait before a request is sent again, and when to give up. A server that has answered before is
+/// waited for through a restart; one that never has is more likely to be none. A process that waits for more
+/// than 10 s says so once on stderr.
 class Retry {
   public:
     struct Patience {
@@ -21,7 +22,8 @@ class Retry {
     using Clock = std::chrono::steady_clock;
     /// `server`: for people. `begin`: when the first try began.
     Retry(const Patience& patience, std::string server, Clock::time_point begin = Clock::now());
-    /// Sleeps before the next try; false: it is time to give up. `was_answered`: the server is there, and said no.
+    /// Sleeps before the next try; false: it is time to give up. `was_answered`: the server is there, and
+    /// said no.
     bool wait(bool was_answered, bool is_server_known);
     [[nodiscard]] int num_tries() const noexcept { return num_tries_; }
     [[nodiscard]] double waited_s() const;

@@ -35,7 +35,8 @@ struct S3Answer {
     [[nodiscard]] std::string header(const std::string& name) const;
 };
 
-/// Signs and sends requests, repeats those that failed for a reason that passes, and keeps connections. Thread-safe.
+/// Signs and sends requests, repeats those that failed for a reason that passes, and keeps connections.
+/// Thread-safe.
 class S3Client {
   public:
     S3Client(const Curl& curl, S3Settings settings, std::string bucket);
@@ -64,7 +65,8 @@ class S3Client {
     std::atomic<bool> has_answered_ = false;
 };
 
-/// Seconds since 1970 of "Wed, 26 Nov 2026 14:00:00 GMT" or "2026-11-26T14:00:00.000Z", in every locale; 0 of another text.
+/// Seconds since 1970 of "Wed, 26 Nov 2026 14:00:00 GMT" or "2026-11-26T14:00:00.000Z", in every locale; 0 of
+/// another text.
 [[nodiscard]] std::int64_t time_s_of(const std::string& date);
 
 /// Everything but letters, digits and "-._~" (and "/", if told so) as %XX.

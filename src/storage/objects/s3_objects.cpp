@@ -1,15 +1,18 @@
-// Objects of a bucket of Amazon's S3, or of a server that speaks its protocol (MinIO, Ceph's gateway, Versity's).
+// Objects of a bucket of Amazon's S3, or of a server that speaks its protocol (MinIO, Ceph's gateway,
+// Versity's).
 //
 // The protocol leaves some things to its clients. They are done here as follows:
-//  1. A request whose answer is lost may have been carried out, and is repeated: by us or, where a kept connection ends, by curl, which
-//     does not tell. Repeating is harmless but for what must happen once: a conditional put
-//     carries a random word, by which its own object is told from another's when the repeated one finds the name taken; a completed
-//     upload is known by its ETag.
-//  2. A server that ignores If-None-Match or If-Match would overwrite. Before its first conditional put a process creates an object of
-//     its own twice, and puts over it with a wrong ETag: the second and the third must be refused.
-//  3. Bytes are protected by CRC-32C both ways: the server checks what it gets, we check what is read whole. Where a server wants MD5
-//     as well (object locks), it says so, and gets it from then on.
-//  4. An object that is replaced while it is read in ranges: each range asks for the ETag of the first (If-Match).
+//  1. A request whose answer is lost may have been carried out, and is repeated: by us or, where a kept
+//     connection ends, by curl, which does not tell. Repeating is harmless but for what must happen once: a
+//     conditional put carries a random word, by which its own object is told from another's when the repeated
+//     one finds the name taken; a completed upload is known by its ETag.
+//  2. A server that ignores If-None-Match or If-Match would overwrite. Before its first conditional put a
+//     process creates an object of its own twice, and puts over it with a wrong ETag: the second and the
+//     third must be refused.
+//  3. Bytes are protected by CRC-32C both ways: the server checks what it gets, we check what is read whole.
+//     Where a server wants MD5 as well (object locks), it says so, and gets it from then on.
+//  4. An object that is replaced while it is read in ranges: each range asks for the ETag of the first
+//     (If-Match).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -307,8 +310,8 @@ class S3Objects final : public Objects {
                              .headers = {"content-type: application/xml"},
                              .body = std::as_bytes(std::span(body)),
                              .what = what("complete", name)};
-        // Servers that complete an upload without looking at the condition are older than it: what is there is spared as far as a
-        // look beforehand goes.
+        // Servers that complete an upload without looking at the condition are older than it: what is there
+        // is spared as far as a look beforehand goes.
         if (mode.only_if_absent) {
             request.headers.emplace_back("if-none-match: *");
             const Result<ObjectFacts> there = facts(name);

@@ -14,10 +14,11 @@ struct S3Settings {
     std::string secret_key;     ///< AWS_SECRET_ACCESS_KEY
     std::string session_token;  ///< AWS_SESSION_TOKEN
     std::string region;         ///< AWS_REGION, AWS_DEFAULT_REGION, `region`; us-east-1
-    /// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url`; https://s3.REGION.amazonaws.com. Without a slash at its end.
+    /// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url`; https://s3.REGION.amazonaws.com. Without a
+    /// slash at its end.
     std::string endpoint;
-    /// ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY: the profile's `addressing_style` ("path" or "virtual") below `s3 =`; else
-    /// with every endpoint that is not Amazon's.
+    /// ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY: the profile's `addressing_style` ("path" or
+    /// "virtual") below `s3 =`; else with every endpoint that is not Amazon's.
     bool is_path_style = false;
     std::string ca_file;  ///< AWS_CA_BUNDLE; "": the system's
 

@@ -9,8 +9,8 @@ namespace hakobi::storage {
 
 /// Objects in this process's memory, found by the root's name as long as the process lives.
 Result<ObjectsPtr> open_memory_objects(const std::string& root);
-/// Files below a folder: names have the parts that a path has. An object is written under another name, then linked or renamed to its
-/// own: whoever opens it finds it whole.
+/// Files below a folder: names have the parts that a path has. An object is written under another name, then
+/// linked or renamed to its own: whoever opens it finds it whole.
 Result<ObjectsPtr> open_folder_objects(const std::string& root);
 /// "//bucket/prefix", as S3Settings finds it (s3_settings.hpp).
 Result<ObjectsPtr> open_s3_objects(const std::string& root);

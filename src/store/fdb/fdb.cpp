@@ -83,8 +83,8 @@ std::filesystem::path packages_below(const std::filesystem::path& prefix) {
     return {};
 }
 
-/// HAKOBI_FDB_LIBRARY, or what the loader finds, or the wheel of the active Python environment or of the one that this
-/// program is installed in. Throws Error with what to do.
+/// HAKOBI_FDB_LIBRARY, or what the loader finds, or the wheel of the active Python environment or of the one
+/// that this program is installed in. Throws Error with what to do.
 void* open_library() {
     std::string why;
     const char* const named = std::getenv("HAKOBI_FDB_LIBRARY");

@@ -13,8 +13,9 @@ namespace hakobi::fdb {
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
 /// ECMWF's FDB 5 by its C interface, for comparisons: libfdb5.so is loaded when an object is made, from
-/// $HAKOBI_FDB_LIBRARY or where the system's loader finds it; nothing of it is needed to build. Configured as FDB's
-/// own programs are ($FDB5_CONFIG_FILE). Every call throws Error with FDB's text; unsupported without the library.
+/// $HAKOBI_FDB_LIBRARY or where the system's loader finds it; nothing of it is needed to build. Configured as
+/// FDB's own programs are ($FDB5_CONFIG_FILE). Every call throws Error with FDB's text; unsupported without
+/// the library.
 class Fdb {
   public:
     /// `yaml`: FDB's configuration as text; "": as FDB's own programs find it.
@@ -29,8 +30,8 @@ class Fdb {
     void flush();
     /// The bytes of the one field of this key.
     [[nodiscard]] std::vector<std::byte> retrieve(const Entries& key);
-    /// Every field of the request, called for each with its key; returns their number. Values may be lists a/b and
-    /// ranges a/to/b/by/c; an empty request is everything.
+    /// Every field of the request, called for each with its key; returns their number. Values may be lists
+    /// a/b and ranges a/to/b/by/c; an empty request is everything.
     std::size_t list(const Entries& request, const std::function<void(const Entries& key)>& visit = {});
 
   private:

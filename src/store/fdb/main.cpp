@@ -1,8 +1,9 @@
-// Copies fields between a store and ECMWF's FDB 5, bit for bit: hakobi-store-fdb export|import STORE --fdb CONFIG.
+// Copies fields between a store and ECMWF's FDB 5, bit for bit: hakobi-store-fdb export|import STORE --fdb
+// CONFIG.
 //
-//  1. export lists the store's fields, archives each in FDB under its own keywords and flushes; import goes the other way,
-//     without keywords that have no value and those that the store's schema does not know and that are the same for every
-//     field of FDB's schemas (domain=g).
+//  1. export lists the store's fields, archives each in FDB under its own keywords and flushes; import goes
+//     the other way, without keywords that have no value and those that the store's schema does not know and
+//     that are the same for every field of FDB's schemas (domain=g).
 //  2. Every field is then read back from where it was copied to, and compared with what it was copied from.
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,8 @@ store::Schema schema_of(const Options& options) {
     return std::move(schema).value();
 }
 
-/// The request's keywords and values. One that the store's schema does not have would select nothing that it could take.
+/// The request's keywords and values. One that the store's schema does not have would select nothing that it
+/// could take.
 Entries request_of(const Options& options) {
     const store::Schema schema = schema_of(options);
     Key wanted = Key::parse(options.request);

@@ -5,18 +5,23 @@
 #include <cstdint>
 #include <string>
 
-// The core of the drivers that tests use in place of CUDA's and HIP's (libcuda.cpp and libhip.cpp name its functions as they do).
+// The core of the drivers that tests use in place of CUDA's and HIP's (libcuda.cpp and libhip.cpp name its
+// functions as they do).
 //
-// 1. A device's memory is a file in memory that is mapped twice: where programs see it, without access, so that a plain load or
-//    store is a fault, and for the driver's own use. Allocations are pages with a page that belongs to nobody between them.
+// 1. A device's memory is a file in memory that is mapped twice: where programs see it, without access, so
+//    that a plain load or store is a fault, and for the driver's own use. Allocations are pages with a page
+//    that belongs to nobody between them.
 // 2. A stream is a thread. A copy is done there, later, not before HAKOBI_FAKE_DEVICE_DELAY_S, and at
 //    HAKOBI_FAKE_DEVICE_BYTES_S for all copies of one direction together if one side is the host's.
 // 3. As on a real device, a copy with host memory that is not registered has been done when the call returns.
-// 4. An IPC handle names the file by the process that shares it (/proc/PID/fd). Opened memory has no access either.
+// 4. An IPC handle names the file by the process that shares it (/proc/PID/fd). Opened memory has no access
+//    either.
 // 5. Once the process ends, calls return `deinitialized`.
-// 6. CUDA's driver compiles no program but the library's own kernel, and that on the first HAKOBI_FAKE_NUM_COMPILING devices. Its
-//    launch copies what its table says, as a kernel does: from and to memory of devices and registered memory that is mapped.
-// 7. From copy (launch) HAKOBI_FAKE_DEVICE_FAILS_AT on (the first is 1) the device is broken, as after a kernel's illegal access.
+// 6. CUDA's driver compiles no program but the library's own kernel, and that on the first
+//    HAKOBI_FAKE_NUM_COMPILING devices. Its launch copies what its table says, as a kernel does: from and to
+//    memory of devices and registered memory that is mapped.
+// 7. From copy (launch) HAKOBI_FAKE_DEVICE_FAILS_AT on (the first is 1) the device is broken, as after a
+//    kernel's illegal access.
 namespace fake {
 
 /// As in CUDA and HIP.
@@ -106,7 +111,8 @@ enum class Side { host, device, any };
 
 }  // namespace fake
 
-/// How often the host has waited for a stream, or for a copy with memory that is not registered: for tests that ask for it by name.
+/// How often the host has waited for a stream, or for a copy with memory that is not registered: for tests
+/// that ask for it by name.
 extern "C" std::int64_t hakobi_fake_num_waits();
 /// How often a kernel was launched.
 extern "C" std::int64_t hakobi_fake_num_launches();

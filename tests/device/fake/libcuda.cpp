@@ -1,4 +1,5 @@
-// libcuda.so.1 over the fake driver: what the library and the tests call of CUDA's driver interface, as cuda.h declares it.
+// libcuda.so.1 over the fake driver: what the library and the tests call of CUDA's driver interface, as
+// cuda.h declares it.
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +17,8 @@ namespace {
 struct Context {
     int device;
 };
-/// A thread's current contexts, the last one on top. Without a destructor: static objects may end after the thread's.
+/// A thread's current contexts, the last one on top. Without a destructor: static objects may end after the
+/// thread's.
 struct Stack {
     std::array<Context*, 64> contexts;
     std::size_t size;

@@ -1,4 +1,5 @@
-// libamdhip64.so.6 over the fake driver: what the library and the tests call of HIP, as hip_runtime_api.h declares it.
+// libamdhip64.so.6 over the fake driver: what the library and the tests call of HIP, as hip_runtime_api.h
+// declares it.
 
 #include <algorithm>
 

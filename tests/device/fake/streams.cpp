@@ -24,7 +24,8 @@ void run(const std::shared_ptr<Stream>& stream) {
     }).detach();
 }
 
-/// Whether a side's rows are all of one allocation, or all of the host; `begin` becomes where the driver accesses them.
+/// Whether a side's rows are all of one allocation, or all of the host; `begin` becomes where the driver
+/// accesses them.
 bool resolve(const Box& box, int which, Side side, char*& begin, bool& is_device) {
     const auto found = find_allocation(begin);
     is_device = found != the().allocations.end();

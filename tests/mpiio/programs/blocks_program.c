@@ -1,5 +1,6 @@
-// A field in blocks of columns, written through a view and read back by rows, and one number a rank behind it, written by each rank
-// alone: what every solver does, in every MPI since 2.0. Rank 0 prints the library's own name.
+// A field in blocks of columns, written through a view and read back by rows, and one number a rank behind
+// it, written by each rank alone: what every solver does, in every MPI since 2.0. Rank 0 prints the library's
+// own name.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

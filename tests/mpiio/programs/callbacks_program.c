@@ -157,7 +157,8 @@ static void prefixes(int rank) {
     MPI_File_close(&file);
 }
 
-// With an argument only the threads: an error handler that leaves the library by longjmp leaves its locks behind.
+// With an argument only the threads: an error handler that leaves the library by longjmp leaves its locks
+// behind.
 int main(int argc, char** argv) {
     const int has_threads = argc > 1;
     int rank, size, provided;

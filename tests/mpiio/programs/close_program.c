@@ -1,5 +1,6 @@
-// Nobody returns from MPI_File_close before all ranks have called it: rank 0 says when it has, and the others, who are late
-// on purpose, must not hear of it before they close. Ends with status 1 where one does. Argument: how the ranks write.
+// Nobody returns from MPI_File_close before all ranks have called it: rank 0 says when it has, and the
+// others, who are late on purpose, must not hear of it before they close. Ends with status 1 where one does.
+// Argument: how the ranks write.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// A C++ program whose error handler throws: through the MPI library, which calls it, and the drop-in, which was called.
+// A C++ program whose error handler throws: through the MPI library, which calls it, and the drop-in, which
+// was called.
 #include <mpi.h>
 
 #include <cstdio>

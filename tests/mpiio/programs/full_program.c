@@ -1,5 +1,5 @@
-// Independent and collective writes in turns on a file system that gets full: errors may come, on any rank, and no rank waits
-// for ever. A program that checks goes on after each.
+// Independent and collective writes in turns on a file system that gets full: errors may come, on any rank,
+// and no rank waits for ever. A program that checks goes on after each.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Parallel HDF5 as programs use it: hyperslabs of a contiguous array, point selections, a chunked array with filters,
+/* Parallel HDF5 as programs use it: hyperslabs of a contiguous array, point selections, a chunked array with
+ * filters,
    a rank without data, and everything read back. Writes the file named on the command line; prints a checksum. */
 #include <hdf5.h>
 #include <stdio.h>
@@ -64,7 +65,8 @@ static void write_array(hid_t file, const char* name, hid_t creation_list, hid_t
     H5Sclose(memory), H5Sclose(space), H5Dclose(set);
 }
 
-/* Elements by their coordinates, dealt out to all ranks but the last, which selects nothing. All are written: OMPIO
+/* Elements by their coordinates, dealt out to all ranks but the last, which selects nothing. All are written:
+ * OMPIO
    leaves other than zeros in holes at a file's end. */
 static void write_points(hid_t file, hid_t list) {
     hsize_t extent = 200, n = 0;

@@ -1,5 +1,6 @@
-// One nonblocking collective write and read of a little more than 2 GiB by each rank, which the kernel does not move in one
-// call, in a view that the library may not have yet. The memory is a few pages of one file, mapped again and again.
+// One nonblocking collective write and read of a little more than 2 GiB by each rank, which the kernel does
+// not move in one call, in a view that the library may not have yet. The memory is a few pages of one file,
+// mapped again and again.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-// Many files open at once, every second one of one rank alone: more than the MPI library has communicators for, if each took
-// some, or with few descriptors for each. many_files_program FILES DESCRIPTORS: 0 leaves the limit as it is. Status 77 where
-// the system allows fewer descriptors.
+// Many files open at once, every second one of one rank alone: more than the MPI library has communicators
+// for, if each took some, or with few descriptors for each. many_files_program FILES DESCRIPTORS: 0 leaves
+// the limit as it is. Status 77 where the system allows fewer descriptors.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -112,7 +112,8 @@ static void ask_against_the_mode(int is_shared) {
     MPI_File_close(&file);
 }
 
-// OMPIO's request never completes, and Open MPI's ROMIO has no nonblocking collectives: a null pointer is called.
+// OMPIO's request never completes, and Open MPI's ROMIO has no nonblocking collectives: a null pointer is
+// called.
 static void read_across_the_end(int is_shared) {
     MPI_File file = make("across.dat", 10);
     for (int kind = 0; kind < (is_shared ? 5 : 4); ++kind) {
@@ -132,7 +133,8 @@ static void read_across_the_end(int is_shared) {
             expect_success(error, "a nonblocking read");
             MPI_Wait(&request, &status);
             MPI_Get_count(&status, MPI_INT, &count);
-            // At the shared pointer one rank reads what is there, whichever. MPICH's own collective calls say that all is.
+            // At the shared pointer one rank reads what is there, whichever. MPICH's own collective calls say
+            // that all is.
             if (kind < (is_shared ? 2 : 4)) {
                 expect(count == (is_beyond ? 0 : 3), "ints read", count);
                 expect(values[0] == (is_beyond ? 0 : 1007), "the first", values[0]);
@@ -233,7 +235,8 @@ static void views_with_lower_bounds(void) {
     MPI_Type_free(&pieces);
 }
 
-// From now on this thread, and those that it starts, open files as their modes say, also where the user is root.
+// From now on this thread, and those that it starts, open files as their modes say, also where the user is
+// root.
 static void obey_modes(void) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct sets[2];

@@ -1,4 +1,5 @@
-/* netCDF-4 in parallel: a record variable that grows, written by blocks with collective access, and read back. */
+/* netCDF-4 in parallel: a record variable that grows, written by blocks with collective access, and read
+ * back. */
 #include <mpi.h>
 #include <netcdf.h>
 #include <netcdf_par.h>

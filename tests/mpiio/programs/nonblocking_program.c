@@ -1,10 +1,11 @@
-/* Nonblocking and split collectives: several files, several operations in flight, among blocking and independent calls, with messages
- * pending across. Every byte is checked against what the ranks compute by themselves.
+/* Nonblocking and split collectives: several files, several operations in flight, among blocking and
+ * independent calls, with messages pending across. Every byte is checked against what the ranks compute by
+ * themselves.
  *
  *     nonblocking_program FOLDER SEED STEPS
  *
- * Each rank draws what all ranks do from one sequence, and so knows each file's bytes; when it does it is drawn by its own. Reads
- * follow MPI's rules: writes are completed, and the file synced, before. */
+ * Each rank draws what all ranks do from one sequence, and so knows each file's bytes; when it does it is
+ * drawn by its own. Reads follow MPI's rules: writes are completed, and the file synced, before. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static long view_bytes(int file) {
     return file == 0 ? file_bytes : file_bytes / size / block * block;
 }
 
-/* The blocks that rank `of` moves: alike on all ranks, as each calls it for all in turn. On file 0 the ranks' parts do not overlap. */
+/* The blocks that rank `of` moves: alike on all ranks, as each calls it for all in turn. On file 0 the ranks'
+ * parts do not overlap. */
 static void draw_part(int file, int of, long* begin, long* length) {
     long span = file == 0 ? file_bytes / size : view_bytes(file);
     *length = (long)draw(&common, 5) == 0 ? 0 : 1 + (long)draw(&common, most_bytes);

@@ -1,5 +1,6 @@
-// A program that opens its file with ROMIO's data sieving disabled: rank 0 writes small blocks by itself while the others write
-// between them, each byte by one rank. Bytes that rank 0 had read and wrote back would be old ones of theirs.
+// A program that opens its file with ROMIO's data sieving disabled: rank 0 writes small blocks by itself
+// while the others write between them, each byte by one rank. Bytes that rank 0 had read and wrote back would
+// be old ones of theirs.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// Rank 0 accesses by itself what all ranks then write together, no barrier between, and comes late. MPI leaves the order open;
-// libraries whose ranks meet first keep that of rank 0's calls: it reads the old bytes, and the collective call's are the
-// later ones.
+// Rank 0 accesses by itself what all ranks then write together, no barrier between, and comes late. MPI
+// leaves the order open; libraries whose ranks meet first keep that of rank 0's calls: it reads the old
+// bytes, and the collective call's are the later ones.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
     const int count = piece * size;
     const MPI_Offset begin = (MPI_Offset)piece * rank;
     char* bytes = malloc((size_t)count);
-    // 0: rank 0 writes; 1: it reads; 2: it writes by a handle of its own; 3: it begins to write, and completes that late
+    // 0: rank 0 writes; 1: it reads; 2: it writes by a handle of its own; 3: it begins to write, and
+    // completes that late
 #ifdef OPEN_MPI
     enum { num_kinds = 3 };  // OMPIO itself keeps no order with the fourth
 #else

@@ -1,5 +1,6 @@
-// A library that is loaded after a file was opened makes calls on it: at the shared file pointer, and by a function that it
-// has looked up in the MPI library. Ends with status 1 where a value is wrong and no call has said so.
+// A library that is loaded after a file was opened makes calls on it: at the shared file pointer, and by a
+// function that it has looked up in the MPI library. Ends with status 1 where a value is wrong and no call
+// has said so.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

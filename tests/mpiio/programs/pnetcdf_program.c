@@ -1,4 +1,5 @@
-/* PnetCDF in the manner of FLASH: blocks of a few variables a rank, collective and nonblocking puts, then read back. */
+/* PnetCDF in the manner of FLASH: blocks of a few variables a rank, collective and nonblocking puts, then
+ * read back. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>

@@ -109,7 +109,8 @@ int main(int argc, char** argv) {
     MPI_Wait(&request, &status);
     require(memcmp(mine, read_back, bytes) == 0, "a read brings other bytes");
 
-    /* Errors are told at completion, to the file's handler, and not to the communicator's, which would end the program. */
+    /* Errors are told at completion, to the file's handler, and not to the communicator's, which would end
+     * the program. */
     getrlimit(RLIMIT_FSIZE, &most);
     signal(SIGXFSZ, SIG_IGN);
     most.rlim_cur = limit;

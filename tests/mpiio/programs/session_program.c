@@ -1,5 +1,6 @@
-// A communicator of a session, without MPI_Init or (second argument "init") beside it: two files, each written and read
-// collectively. Status 77 where the MPI library opens no file in a session (MPICH's ROMIO wants MPI_Init).
+// A communicator of a session, without MPI_Init or (second argument "init") beside it: two files, each
+// written and read collectively. Status 77 where the MPI library opens no file in a session (MPICH's ROMIO
+// wants MPI_Init).
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

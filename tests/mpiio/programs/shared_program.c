@@ -1,4 +1,5 @@
-// The shared file pointer in views, between collective calls that the drop-in takes: it needs the view in the MPI library.
+// The shared file pointer in views, between collective calls that the drop-in takes: it needs the view in the
+// MPI library.
 #include <mpi.h>
 #include <stdio.h>
 

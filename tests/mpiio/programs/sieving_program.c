@@ -1,7 +1,8 @@
-// Rank 0 writes small blocks by itself, between which other ranks' bytes lie: ROMIO reads, changes and writes back the
-// lot. Meanwhile the others are in a collective write of their own bytes, which rank 0 joins later with nothing. MPI calls
-// that right, since no byte is written twice. With the argument "own" rank 0 writes by a handle of its own, as PnetCDF does
-// in independent mode; with "atomic" by a second handle of all ranks, in a collective call that passes.
+// Rank 0 writes small blocks by itself, between which other ranks' bytes lie: ROMIO reads, changes and writes
+// back the lot. Meanwhile the others are in a collective write of their own bytes, which rank 0 joins later
+// with nothing. MPI calls that right, since no byte is written twice. With the argument "own" rank 0 writes
+// by a handle of its own, as PnetCDF does in independent mode; with "atomic" by a second handle of all ranks,
+// in a collective call that passes.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// A sync that fails on one rank, in the MPI library or below the engine, fails on every rank, and each rank's error handler
-// is called once.
+// A sync that fails on one rank, in the MPI library or below the engine, fails on every rank, and each rank's
+// error handler is called once.
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -123,9 +123,10 @@ int main(int argc, char** argv) {
         works[t].num_wrong = 0;
         MPI_Comm_dup(MPI_COMM_WORLD, &works[t].comm);
     }
-    // ROMIO sets itself up in the process's first open, and two threads there at once may find it half done (a null
-    // MPI_Op), also without the drop-in: the first open is one thread's. It loads the drop-in too, whose first half is not
-    // instrumented, so that the thread sanitizer would not see it ordered before the threads' calls.
+    // ROMIO sets itself up in the process's first open, and two threads there at once may find it half done
+    // (a null MPI_Op), also without the drop-in: the first open is one thread's. It loads the drop-in too,
+    // whose first half is not instrumented, so that the thread sanitizer would not see it ordered before the
+    // threads' calls.
     MPI_File first;
     check(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &first),
           "the first MPI_File_open");

@@ -1,5 +1,6 @@
-// A tool as Darshan is: it defines MPI_X and PMPI_X, finds what it stands in front of behind itself (RTLD_NEXT), keeps that in
-// __real_PMPI_X, and sees the process's POSIX writes too. Rank 0 prints the counts of its MPI calls at the end.
+// A tool as Darshan is: it defines MPI_X and PMPI_X, finds what it stands in front of behind itself
+// (RTLD_NEXT), keeps that in __real_PMPI_X, and sees the process's POSIX writes too. Rank 0 prints the counts
+// of its MPI calls at the end.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

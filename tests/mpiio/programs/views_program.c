@@ -1,6 +1,6 @@
-// Views, and what single ranks do in them: at the individual pointer and at offsets, between collective calls that the
-// drop-in takes and some that it passes; with types that are freed at once; in a file that is renamed while it is open.
-// Prints what the library says of the views.
+// Views, and what single ranks do in them: at the individual pointer and at offsets, between collective calls
+// that the drop-in takes and some that it passes; with types that are freed at once; in a file that is
+// renamed while it is open. Prints what the library says of the views.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static void show(MPI_File file, const char* when) {
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&filetype);
 }
 
-// Legal, since a nonblocking collective call may not wait for other ranks: each rank begins when the one before it has.
+// Legal, since a nonblocking collective call may not wait for other ranks: each rank begins when the one
+// before it has.
 static void wait_in_turn(MPI_File file, int* values) {
     MPI_Request request;
     set_view(file, 64);  // one that the library may not have yet

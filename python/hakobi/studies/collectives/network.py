@@ -40,7 +40,8 @@ class Network:
         if self.num_nodes == 1:
             return 0.0
         p, links = self.num_nodes, len(self.long_dims) * (2 if self.wiring == "torus" else 1)
-        # Every node must hear of every other: so many lines, or steps on a ring, are between the furthest two.
+        # Every node must hear of every other: so many lines, or steps on a ring, are between the furthest
+        # two.
         hops = len(self.long_dims) if self.wiring == "hypercrossbar" else sum(n // 2 for n in self.long_dims)
         if operation == "alltoall":
             moving = max(p * num_bytes * self._crossings(n) / self.bandwidth for n in self.long_dims)

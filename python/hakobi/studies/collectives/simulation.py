@@ -18,8 +18,9 @@ from hakobi.studies.collectives.network import OPERATIONS, Network
 PROGRAM = "hakobi-simulated-collectives"
 OURS = "hakobi"
 
-#: SMPI's algorithms by operation (its option smpi/<operation>): those of its own collection and the choices that it
-#: copies from MPI libraries. Left out: those for ranks of one node, and those that need arrival patterns.
+#: SMPI's algorithms by operation (its option smpi/<operation>): those of its own collection and the choices
+#: that it copies from MPI libraries. Left out: those for ranks of one node, and those that need arrival
+#: patterns.
 STOCK: dict[str, tuple[str, ...]] = {
     "allreduce": (
         "default",
@@ -182,8 +183,8 @@ def _options(network: Network, works: Sequence[Work], contender: str) -> Iterato
         yield "smpi/auto-shared-malloc-thresh:65536"
         yield "smpi/shared-malloc-blocksize:4194304"  # else one mapping a MiB, more than a process may have
     if all(work.is_large for work in works):
-        # The simulator keeps messages that their sender has done with in one list, and looks through it for each.
-        # Without such messages small ones are up to a fifth faster, large operations by 2 % at most.
+        # The simulator keeps messages that their sender has done with in one list, and looks through it for
+        # each. Without such messages small ones are up to a fifth faster, large operations by 2 % at most.
         yield "smpi/send-is-detached-thresh:0"
     operation = works[0].operation
     if operation != "allgather" or contender == OURS:
@@ -208,7 +209,8 @@ def _output_of(command: Sequence[str], environment: dict[str, str], timeout_s: f
             )
         except OSError as error:
             raise RunError(f"cannot start {command[0]}: {error.strerror}") from error
-    # Some of SMPI's algorithms take memory of their own for every rank, more than there is: end these, nobody else's.
+    # Some of SMPI's algorithms take memory of their own for every rank, more than there is: end these, nobody
+    # else's.
     with contextlib.suppress(OSError):
         Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
     try:

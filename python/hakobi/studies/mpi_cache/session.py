@@ -229,7 +229,8 @@ def _figure(size: int, pairs: list[tuple[list[float], list[float]]], counted: fl
     ratio = statistics.Comparison(
         float(np.exp(logs.estimate)), statistics.Interval(low, high, logs.interval.confidence), logs.differs
     )
-    # Rounds are slow or fast as a whole, which the ratio does not see; within one round the medians must be apart, too.
+    # Rounds are slow or fast as a whole, which the ratio does not see; within one round the medians must be
+    # apart, too.
     are_apart = len(pairs) > 1 or cold_s.interval.low > hot_s.interval.high
     inflated = counted > 0 and ratio.differs and ratio.estimate > 1 and are_apart
     wide = any((s.interval.high - s.interval.low) > 0.05 * s.median for s in (hot_s, cold_s))

@@ -187,6 +187,8 @@ def test_an_exception_that_is_not_needed_any_more_is_found(tmp_path: Path, monke
         ("guards", "src/io/a.hpp", "int x;\n", "#pragma once\n"),
         ("todo", "src/io/a.cpp", "// TODO: faster\n", "// TODO #12: faster\n"),
         ("houses", "python/hakobi/a.py", "from hakobi_lab import browser\n", "from hakobi import plugins\n"),
+        ("columns", "src/io/a.cpp", "// " + "a " * 54, "// " + "a " * 53),
+        ("columns", "fortran/a.f90", "!> " + "a " * 54, "!> name    " + "a " * 54),
         ("words", "src/io/a.hpp", "    /// What a call costs.\n", "    /// The cost of a call.\n"),
         ("words", "src/io/a.hpp", "//  1. Of each rank: its block.\n", "// Whatever it costs.\nint a;  // Of b.\n"),
         ("words", "include/a.h", "/* A thing.\n * Which it is. */\n", "/* A thing\n * which it is. */\n"),

@@ -141,11 +141,16 @@ class CrashStates : public RanksTest {
     }
 };
 
-/// At least one protocol with each step of theirs.
-constexpr const char* sample[] = {"netcdf4",        "netcdf4 synced",           "netcdf4 hidden",
-                                  "netcdf4 staged", "netcdf4 pieces",           "zarr",
-                                  "zarr hidden",    "zarr staged synced",       "netcdf4 two a file hidden",
-                                  "vtkhdf hidden",  "vtkhdf in one file synced"};
+/// The quick ones. Pieces and NetCDF-4 over a stage, which take as long as all of these, are nightly's.
+constexpr const char* sample[] = {"netcdf4",
+                                  "netcdf4 synced",
+                                  "netcdf4 hidden",
+                                  "zarr",
+                                  "zarr hidden",
+                                  "zarr staged synced",
+                                  "vtkhdf hidden",
+                                  "netcdf4 two a file hidden",
+                                  "vtkhdf in one file synced"};
 
 TEST_F(CrashStates, KeepWhatWasPromised) {
     const char* const only = std::getenv("HAKOBI_PROTOCOL");

@@ -388,9 +388,7 @@ def said(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, dict[str, list[tuple[str, str]]]]:
     """The kinds that this run asks for."""
-    asked = [
-        item for item in request.session.items if isinstance(item, pytest.Function) and "said" in item.fixturenames
-    ]
+    asked = [item for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path]
     names = sorted(item.callspec.params["name"] for item in asked)
     whole = tmp_path_factory.mktemp("whole")
     for series in ("zarr", "netcdf4"):

@@ -94,12 +94,12 @@ Status Staging::check_objects(const series::Step& step) const {
     const storage::PlacePtr place = storage::open_place_of(prefix_).place;
     if (!place->limits().is_on_objects || (step.layout.members.empty() && place->limits().takes_ranges))
         return {};
-    const Result<std::int64_t> limit = place->most_file_bytes();
+    const Result<storage::Place::FileLimit> limit = place->file_limit();
     if (!limit.ok()) return limit.status();
-    const std::int64_t most = limit.value();
+    const std::int64_t most = limit.value().bytes;
     const auto refusal = [&](const std::string& what, std::int64_t bytes) {
         return Status(ErrorCode::unsupported, what + " has " + megabytes(bytes) + ", and an object of " +
-                                                  place->path() + " has at most " + megabytes(most));
+                                                  limit.value().root + " has at most " + megabytes(most));
     };
     if (step.layout.members.empty() && step.layout.file_bytes > most)
         return refusal("step " + std::to_string(step.number), step.layout.file_bytes);

@@ -88,8 +88,8 @@ class FolderPlace final : public Place {
             return Status(ErrorCode::format, path_of(inside) + ": it is not a regular file");
         return Found(static_cast<std::int64_t>(info.st_size));
     }
-    [[nodiscard]] Result<std::int64_t> most_file_bytes() const override {
-        return std::numeric_limits<std::int64_t>::max();
+    [[nodiscard]] Result<FileLimit> file_limit() const override {
+        return FileLimit{std::numeric_limits<std::int64_t>::max(), path()};
     }
     Status remove(const std::string& inside) const override {
         Status status = remove_file(path_of(inside), path());
@@ -176,10 +176,11 @@ class ObjectPlace final : public Place {
         if (found.ok()) return Found(found.value().size_bytes);
         return found.status().code() == ErrorCode::not_found ? Result<Found>(Found()) : found.status();
     }
-    [[nodiscard]] Result<std::int64_t> most_file_bytes() const override {
+    [[nodiscard]] Result<FileLimit> file_limit() const override {
         const Result<ObjectAt> object = object_at(path_of("any"));
         if (!object.ok()) return object.status();
-        return storage::most_file_bytes(object.value().objects->abilities());
+        const Objects& objects = *object.value().objects;
+        return FileLimit{most_file_bytes(objects.abilities()), objects.root()};
     }
     Status remove(const std::string& inside) const override {
         return at(inside, [](Objects& objects, const std::string& name) { return objects.remove(name); });

@@ -73,8 +73,12 @@ class Place {
     [[nodiscard]] virtual Result<std::string> version_of(const std::string& inside) const = 0;
     /// Nothing where there is none; format for what is no file.
     [[nodiscard]] virtual Result<std::optional<std::int64_t>> size_of(const std::string& inside) const = 0;
-    /// The largest file that put_file takes.
-    [[nodiscard]] virtual Result<std::int64_t> most_file_bytes() const = 0;
+    /// The largest file that put_file takes, and the bucket or pool whose limit it is.
+    struct FileLimit {
+        std::int64_t bytes = 0;
+        std::string root = {};
+    };
+    [[nodiscard]] virtual Result<FileLimit> file_limit() const = 0;
     /// Directly there; not_found where there is no such folder.
     [[nodiscard]] Result<std::vector<Listed>> list(const std::string& inside) const;
     /// Gone already is fine.

@@ -100,7 +100,7 @@ TEST_P(PlaceTest, TakesAWholeFile) {
     ASSERT_TRUE(place_->put_file(from, 6, "eta/c.2", false, at_once).ok());
     EXPECT_EQ(text_in("eta/c.2"), "values");
     EXPECT_TRUE(fs::exists(from));
-    EXPECT_GE(place_->most_file_bytes().value(), 6);
+    EXPECT_GE(place_->file_limit().value().bytes, 6);
     if (!place_->limits().is_on_objects) return;
     EXPECT_EQ(place_->put_file(from, 6, "eta/c.2", false, at_once, {.only_if_absent = true}).code(),
               ErrorCode::exists);

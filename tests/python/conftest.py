@@ -49,15 +49,16 @@ def _left_by_mpi() -> bool:
     return left
 
 
-def signals_not_deadly() -> set[str]:
-    """The signals that this process ignores or catches, also by what a library in it has set. SIGALRM
-    is pytest-timeout's; SIGHUP is MPICH's, which catches it from MPI_Init to MPI_Finalize."""
-    held = set()
+def signal_actions() -> dict[str, set[str]]:
+    """The signals that this process ignores and catches, also by what a library in it has set. SIGALRM is
+    pytest-timeout's; SIGHUP is MPICH's, which catches it from MPI_Init to MPI_Finalize."""
+    actions = {}
     for line in Path("/proc/self/status").read_text().splitlines():
         name, _, mask = line.partition(":")
         if name in ("SigIgn", "SigCgt"):
-            held |= {number.name for number in signal.Signals if int(mask, 16) >> (number - 1) & 1}
-    return held - {"SIGALRM", "SIGHUP"}
+            known = {number.name for number in signal.Signals if int(mask, 16) >> (number - 1) & 1}
+            actions[name] = known - {"SIGALRM", "SIGHUP"}
+    return actions
 
 
 def forget_launchers() -> None:
@@ -80,11 +81,10 @@ def _own_surroundings(
     forget_launchers()
     monkeypatch.setattr(progress, "_last_line_s", None)  # as in a process of its own
     monkeypatch.setattr(session, "contention", lambda seconds=1.0: [])  # other tests may run beside this one
-    held = signals_not_deadly()
+    actions = signal_actions()
     yield
     end_started()
-    deadly = held - signals_not_deadly()
-    assert not deadly, f"this test left {', '.join(sorted(deadly))} deadly: it may end a later test's process"
+    assert signal_actions() == actions, "this test left another action for a signal: it may end a later test's process"
     assert not _left_by_mpi(), "this test initialised MPI in pytest's own process: launchers of later tests would fail"
 
 

@@ -1,5 +1,6 @@
 #include "format/registry.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -15,6 +16,11 @@ namespace hakobi::format {
 std::span<const Format* const> formats() {
     static const std::array<const Format*, 3> entries = {&netcdf4(), &vtkhdf(), &zarr_v3()};
     return entries;
+}
+
+const Format* format_with(std::string_view extension) {
+    const auto found = std::ranges::find(formats(), extension, &Format::extension);
+    return found == formats().end() ? nullptr : *found;
 }
 
 Result<FoundStep> Format::read_alone(const std::string& path) const {

@@ -181,15 +181,10 @@ Status check_views(std::string_view prefix, const Series& series) {
 
 namespace {
 
-const format::Format* format_with(std::string_view extension) {
-    const auto found = std::ranges::find(format::formats(), extension, &format::Format::extension);
-    return found == format::formats().end() ? nullptr : *found;
-}
-
 /// exists where something else has the name of the series' store; else what a killed run left in it is put
 /// right.
 Status check_store(const std::string& prefix, std::string_view extension) {
-    const format::Format* const format = format_with(extension);
+    const format::Format* const format = format::format_with(extension);
     assert(format != nullptr);
     if (!format->has_store()) return {};
     const std::string store = prefix + std::string(extension);
@@ -208,7 +203,7 @@ Status check_store(const std::string& prefix, std::string_view extension) {
 Status add(Series& series, const Name& name, std::string path, storage::Listed::Kind kind) {
     const Series::Entry entry{name.step, path, name.extension};
     if (name.is_temporary()) {
-        const bool is_in_store = name.is_of_step() && format_with(name.extension)->has_store();
+        const bool is_in_store = name.is_of_step() && format::format_with(name.extension)->has_store();
         if (kind == storage::Listed::Kind::file) series.parts.push_back(std::move(path));
         if (kind == storage::Listed::Kind::folder && is_in_store)
             series.parts.push_back(storage::joined_scheme + path);
@@ -232,7 +227,8 @@ Status add(Series& series, const Name& name, std::string path, storage::Listed::
             series.views.push_back(std::move(path));
             return {};
         case Kind::store: {
-            const Result<std::vector<std::int64_t>> steps = format_with(name.extension)->steps_in(path);
+            const Result<std::vector<std::int64_t>> steps =
+                format::format_with(name.extension)->steps_in(path);
             // A folder that is no store of ours has no steps.
             if (steps.status().code() == ErrorCode::unsupported) return {};
             if (!steps.ok()) return steps.status();

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view head = "hakobi stage\n", node_word = "node ", folder_word = "folder ",
                            nothing_line = "nothing is there\n";
+constexpr std::int64_t most_marker_bytes = 8192;
 
 std::string node_name() {
     std::array<char, 256> name{};
@@ -281,7 +282,8 @@ void Stage::end() noexcept {
 Result<std::optional<Marker>> read_marker(const std::string& prefix) {
     const std::string path = marker_path(prefix);
     const storage::PlacedName from = storage::open_place_of(path);
-    const Result<std::optional<storage::WholeObject>> found = from.place->get(from.name);
+    const Result<std::optional<storage::WholeObject>> found =
+        from.place->get_beginning(from.name, most_marker_bytes);
     if (!found.ok()) return found.status();
     if (!found.value()) return std::optional<Marker>();
     const std::vector<std::byte>& bytes = found.value()->bytes;

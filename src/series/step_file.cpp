@@ -173,9 +173,7 @@ Status add_to_store(const std::string& folder, const std::string& path, const fo
 
 const format::Format* format_of_step(const std::string& path) {
     const Name name = parse(path);
-    if (!name.is_of_step()) return nullptr;
-    const auto found = std::ranges::find(format::formats(), name.extension, &format::Format::extension);
-    return found == format::formats().end() ? nullptr : *found;
+    return name.is_of_step() ? format::format_with(name.extension) : nullptr;
 }
 
 std::string store_of(const std::string& path) {

@@ -37,12 +37,13 @@ Result<FilePtr> open_file(const std::string& path, const OpenMode& mode) {
     return with_faults(std::move(file));
 }
 
-Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode) {
+Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode,
+                                          std::int64_t most_bytes) {
     Result<FilePtr> file = open_file(path, mode);
     if (!file.ok()) return file.status();
     const Result<std::int64_t> size = file.value()->size_bytes();
     if (!size.ok()) return size.status();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size.value()));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size.value(), most_bytes)));
     const Result<std::int64_t> read = file.value()->read_at(bytes, 0);
     if (!read.ok()) return read.status();
     bytes.resize(static_cast<std::size_t>(read.value()));

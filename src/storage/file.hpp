@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -90,8 +91,9 @@ using FilePtr = std::unique_ptr<File>;
 Result<FilePtr> open_file(const std::string& path, const OpenMode& mode);
 /// `root` as in OpenMode.
 Status remove_file(const std::string& path, const std::string& root = {});
-/// All bytes of a file.
-Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode = {});
+/// All bytes of a file, at most `most_bytes` of its beginning.
+Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode = {},
+                                          std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max());
 /// remove_file where an error is reported already: what fails stays.
 void discard_file(const std::string& path, const std::string& root = {}) noexcept;
 

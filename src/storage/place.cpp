@@ -59,15 +59,15 @@ class FolderPlace final : public Place {
         Status status =
             commit_file(from, path_of(inside), {.replaces = true, .is_durable = sync, .root = path()});
         if (status.code() != ErrorCode::not_found) return status;
-        struct stat info {};
-        const bool is_gone = ::stat(system_path(from).c_str(), &info) != 0;
+        const bool is_gone = !facts_behind(from).is_there();
         const Result<std::optional<std::int64_t>> placed = size_of(inside);
         return is_gone && placed.ok() && placed.value() ? Status() : status;
     }
-    [[nodiscard]] Result<std::optional<WholeObject>> get(const std::string& inside) const override {
+    [[nodiscard]] Result<std::optional<WholeObject>> get_beginning(const std::string& inside,
+                                                                   std::int64_t most_bytes) const override {
         using Found = std::optional<WholeObject>;
         Result<std::vector<std::byte>> read =
-            read_whole(path_of(inside), {.regular_only = true, .root = path()});
+            read_whole(path_of(inside), {.regular_only = true, .root = path()}, most_bytes);
         if (read.status().code() == ErrorCode::not_found) return Found();
         if (!read.ok()) return read.status();
         return Found({std::move(read).value(), ""});
@@ -161,7 +161,8 @@ class ObjectPlace final : public Place {
     Status commit(const std::string& from, const std::string& inside, bool /*sync*/) const override {
         return commit_file(from, path_of(inside), {.replaces = true});
     }
-    [[nodiscard]] Result<std::optional<WholeObject>> get(const std::string& inside) const override {
+    [[nodiscard]] Result<std::optional<WholeObject>> get_beginning(
+        const std::string& inside, std::int64_t /*most_bytes*/) const override {
         const Result<ObjectAt> object = object_at(path_of(inside));
         return object.ok() ? get_object(object.value()) : object.status();
     }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -67,8 +68,13 @@ class Place {
     /// Gives a whole file its place, where it replaces what is there. Nothing is done where `from` is not
     /// there and `inside` is.
     virtual Status commit(const std::string& from, const std::string& inside, bool sync) const = 0;
-    /// All of it, and an object's version; nothing where there is none.
-    [[nodiscard]] virtual Result<std::optional<WholeObject>> get(const std::string& inside) const = 0;
+    /// All of it, of a file at most `most_bytes` of its beginning, and an object's version; nothing where there
+    /// is none.
+    [[nodiscard]] virtual Result<std::optional<WholeObject>> get_beginning(const std::string& inside,
+                                                                           std::int64_t most_bytes) const = 0;
+    [[nodiscard]] Result<std::optional<WholeObject>> get(const std::string& inside) const {
+        return get_beginning(inside, std::numeric_limits<std::int64_t>::max());
+    }
     /// The version of an object; "" for a file.
     [[nodiscard]] virtual Result<std::string> version_of(const std::string& inside) const = 0;
     /// Nothing where there is none; format for what is no file.

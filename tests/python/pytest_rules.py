@@ -34,10 +34,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(allowed)
 
 
+def long_rows(root: Path) -> list[tuple[str, float, str]]:
+    """The rows of tests/long.txt: who runs the test, its seconds, its name."""
+    lines = (line.split("#")[0].split() for line in (root / "tests" / "long.txt").read_text().splitlines())
+    return [(words[0], float(words[1]), words[2]) for words in lines if words]
+
+
 def long_tests(root: Path) -> list[re.Pattern[str]]:
     """Patterns of the names, below tests/python, of pytest's tests in tests/long.txt."""
-    lines = (line.split("#")[0].split() for line in (root / "tests" / "long.txt").read_text().splitlines())
-    names = [words[2] for words in lines if words and words[0] == "python"]
+    names = [name for library, _, name in long_rows(root) if library == "python"]
     return [re.compile(".*".join(re.escape(part) for part in name.split("*"))) for name in names]
 
 

@@ -10,14 +10,14 @@ import subprocess
 import pytest
 
 from building import BUILD, FLAVOUR, ROOT
+from pytest_rules import long_rows
 
 #: A row that ends with them is of some parameters only.
 PARAMETERS = re.compile(r"\[.*")
 
 
 def rows() -> list[tuple[str, float, str]]:
-    lines = (line.split("#")[0].split() for line in (ROOT / "tests" / "long.txt").read_text().splitlines())
-    return [(words[0], float(words[1]), words[2]) for words in lines if words]
+    return long_rows(ROOT)
 
 
 def test_a_row_has_the_seconds_that_it_saves() -> None:

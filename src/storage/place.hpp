@@ -68,8 +68,8 @@ class Place {
     /// Gives a whole file its place, where it replaces what is there. Nothing is done where `from` is not
     /// there and `inside` is.
     virtual Status commit(const std::string& from, const std::string& inside, bool sync) const = 0;
-    /// All of it, of a file at most `most_bytes` of its beginning, and an object's version; nothing where there
-    /// is none.
+    /// All of it, of a file at most `most_bytes` of its beginning, and an object's version; nothing where
+    /// there is none.
     [[nodiscard]] virtual Result<std::optional<WholeObject>> get_beginning(const std::string& inside,
                                                                            std::int64_t most_bytes) const = 0;
     [[nodiscard]] Result<std::optional<WholeObject>> get(const std::string& inside) const {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Projects that know only README: each in one language, against an installed Hakobi, by find_package and by pkg-config, with
+# Projects that know only docs/install.md: each in one language, against an installed Hakobi, by find_package and by pkg-config, with
 # <mpi.h> before our header, and in C++17.
 # Usage: projects_test.sh <prefix> <C compiler> <C++ compiler> <Fortran compiler> "<launcher of 2 ranks>"
 set -eu

@@ -1,4 +1,4 @@
-"""README's six lines, two steps of them, read back. Usage: six_lines.py PREFIX [mpi4py]"""
+"""docs/languages.md's lines in Python, two steps of them, read back. Usage: six_lines.py PREFIX [mpi4py]"""
 
 import sys
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a wheel in an empty environment, and runs README's six lines in Python: alone, and on 2 ranks of PyPI's Open MPI and
+# Installs a wheel in an empty environment, and runs six_lines.py: alone, and on 2 ranks of PyPI's Open MPI and
 # MPICH; opens a store and a step by xarray; runs an unmodified MPI-IO program under the drop-in, and one that throws through it,
 # with MPICH also one of MPI 5's ABI.
 # Needed here: a C++ compiler. A wheel for aarch64 is tried in a root of that machine (debootstrap --arch=arm64) by qemu-user, with

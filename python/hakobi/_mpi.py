@@ -50,8 +50,8 @@ def _flavour_of(version: str, what: str) -> str:
         return "mpich"
     name = " ".join(version.split("\n")[0].split()) + (" with the ABI of MPI 5" if is_new_abi else "")
     raise InputError(
-        f"{what} an MPI library that Hakobi is not built for here ({name}): build Hakobi with it (README, In your "
-        "build) and set HAKOBI_PREFIX"
+        f"{what} an MPI library that Hakobi is not built for here ({name}): build Hakobi with it "
+        "(docs/install.md, From source) and set HAKOBI_PREFIX"
     )
 
 

@@ -143,7 +143,7 @@ def find_library(target: Target) -> tuple[Path | None, str]:
     if not target.libraries:  # the drop-in itself looks at what the program loads later
         return folders[0] / LIBRARY, ""
     there = ", ".join(dict.fromkeys(known)) or "none"
-    how = "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
+    how = "build Hakobi with it (docs/install.md, From source) and set HAKOBI_PREFIX"
     what = target.soname if target.soname == wanted else f"{target.soname} (ABI {wanted})"
     return None, f"{target.name} uses {what}, and the drop-in here is for {there}; {how}"
 

@@ -21,7 +21,7 @@ from hakobi.errors import InputError, unknown_name
 
 FLAVOURS = ("openmpi", "mpich")
 
-NOT_IN_WHEEL = "not part of the wheel: build Hakobi (README, In your build) and set HAKOBI_PREFIX"
+NOT_IN_WHEEL = "not part of the wheel: build Hakobi (docs/install.md, From source) and set HAKOBI_PREFIX"
 
 #: The folder of this package.
 PACKAGE = Path(__file__).resolve().parent

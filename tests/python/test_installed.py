@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(not LIBRARY.is_file(), reason="the library is not built"),
 ]
 
-#: README's six lines, and what was written read back.
+#: docs/languages.md's lines in Python, and what was written read back.
 SIX_LINES = """
 import numpy as np
 import hakobi
@@ -212,7 +212,7 @@ sys.exit(cli.run(%r))
         done = python(wheel, missing % words.split(), tmp_path, variables=variables)
         assert done.returncode == 2, done.stderr
         said[words] = done.stderr
-    end = "is not part of the wheel: build Hakobi (README, In your build) and set HAKOBI_PREFIX\n"
+    end = "is not part of the wheel: build Hakobi (docs/install.md, From source) and set HAKOBI_PREFIX\n"
     assert said["study mpi-cache"] == f"hakobi study mpi-cache: hakobi-bench-mpi {end}"
     assert said["bench collective"] == f"hakobi bench collective: hakobi-bench-collective {end}"
     assert said["report stream"] == f"hakobi report stream: hakobi-tsunami {end}"

@@ -116,7 +116,7 @@ def test_a_drop_in_for_another_mpi_is_one_line_that_says_what_to_do(
     assert result.stdout == ""
     assert result.line() == (
         f"hakobi run: solver uses {soname}, and the drop-in here is for libmpi.so.40; "
-        "build Hakobi with it (README, In your build) and set HAKOBI_PREFIX"
+        "build Hakobi with it (docs/install.md, From source) and set HAKOBI_PREFIX"
     )
 
 

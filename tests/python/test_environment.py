@@ -73,6 +73,8 @@ def test_the_page_names_what_the_sources_read() -> None:
         quoted = set(re.findall(r'"(HAKOBI_[A-Z_]+)"', text)) - NO_VARIABLES
         is_script = Path(path).suffix == ".sh" or text.startswith("#!/bin/sh")
         read |= dict.fromkeys(read_in(text, is_script) | quoted, path)
+    command = "packaging/hakobi.in"  # the command of an installation
+    read |= dict.fromkeys(read_in((ROOT / command).read_text(), True), command)
     assert {name: path for name, path in read.items() if name not in told} == {}, "not on the page"
     others = "\n".join(text for _, text in sources("tools", "tests", "lab", "src", with_tests=True))
     others += (ROOT / "Makefile").read_text()

@@ -35,13 +35,10 @@ target_link_libraries(hakobi_flags INTERFACE hakobi_warnings hakobi_sanitizers)
 # those of another clone.
 target_compile_options(hakobi_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 
-# The library that tests test is built as users build it. Their own code need not be fast, but soon compiled;
-# what runs on several ranks compares every byte of many files, and is optimised a little.
-set(HAKOBI_PLAIN_TEST_OPTIONS "")
-set(HAKOBI_MPI_TEST_OPTIONS "")
+# The library that tests test is built as users build it. Their own code need not be fast, but soon compiled.
+set(HAKOBI_TEST_OPTIONS "")
 if(NOT HAKOBI_SANITIZE)
-    set(HAKOBI_PLAIN_TEST_OPTIONS -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
-    set(HAKOBI_MPI_TEST_OPTIONS -O1 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+    set(HAKOBI_TEST_OPTIONS -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 endif()
 
 # hakobi_command_lines(options.cpp …): sources that read a command line by CLI11, which need not be fast, but
@@ -64,17 +61,19 @@ if(HAKOBI_TESTS)
     # main of the tests that run under MPI's launcher, and of the others: compiled once, and so are the
     # headers that all tests have.
     foreach(kind IN ITEMS plain mpi)
-        string(TOUPPER ${kind} KIND)
         add_library(hakobi_${kind}_main OBJECT ${PROJECT_SOURCE_DIR}/tests/${kind}_main.cpp)
         target_include_directories(hakobi_${kind}_main PRIVATE ${PROJECT_SOURCE_DIR}/include)
         target_link_libraries(hakobi_${kind}_main PRIVATE hakobi_flags GTest::gtest)
         if(HAKOBI_UNITY)
             # Compiled as the tests are, which are programs.
             set_target_properties(hakobi_${kind}_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-            target_compile_options(hakobi_${kind}_main PRIVATE -fPIE ${HAKOBI_${KIND}_TEST_OPTIONS})
-            target_precompile_headers(hakobi_${kind}_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/precompiled.hpp)
+            target_compile_options(hakobi_${kind}_main PRIVATE -fPIE ${HAKOBI_TEST_OPTIONS})
         endif()
     endforeach()
+    if(HAKOBI_UNITY)
+        target_precompile_headers(hakobi_plain_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/precompiled.hpp)
+        target_precompile_headers(hakobi_mpi_main REUSE_FROM hakobi_plain_main)
+    endif()
     target_link_libraries(hakobi_mpi_main PRIVATE MPI::MPI_C)
 endif()
 
@@ -96,14 +95,23 @@ if(HAKOBI_MPI_FLAVOUR STREQUAL openmpi)
 endif()
 
 # A target whose sources are compiled as those of tests are, with the same headers compiled before.
-function(hakobi_compiled_as_test target kind)
+function(hakobi_compiled_as_test target)
     target_link_libraries(${target} PRIVATE GTest::gtest)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD OFF)
-    string(TOUPPER ${kind} KIND)
-    target_compile_options(${target} PRIVATE ${HAKOBI_${KIND}_TEST_OPTIONS})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${target} PRIVATE ${HAKOBI_TEST_OPTIONS})
     if(HAKOBI_UNITY)
-        target_precompile_headers(${target} REUSE_FROM hakobi_${kind}_main)
+        target_precompile_headers(${target} REUSE_FROM hakobi_plain_main)
+    endif()
+endfunction()
+
+# hakobi_optimised_tests(program …): tests that compare so many bytes that to compile them soon does not pay.
+function(hakobi_optimised_tests)
+    if(HAKOBI_TESTS AND NOT HAKOBI_SANITIZE)
+        foreach(target IN LISTS ARGN)
+            target_compile_options(${target} PRIVATE -O2)
+            set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+        endforeach()
     endif()
 endfunction()
 
@@ -124,7 +132,7 @@ function(hakobi_compiled_once)
             set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
             target_compile_options(${object} PRIVATE -fPIE)  # as programs are
             target_link_libraries(${object} PRIVATE hakobi_objects hakobi_flags)
-            hakobi_compiled_as_test(${object} mpi)
+            hakobi_compiled_as_test(${object})
         endforeach()
     endif()
 endfunction()
@@ -168,9 +176,9 @@ function(hakobi_test name)
     endif()
     if(NOT TARGET ${program})
         add_executable(${program})
-        target_link_libraries(${program} PRIVATE hakobi_internal hakobi_flags hakobi_${kind}_main)
+        target_link_libraries(${program} PRIVATE hakobi_internal hakobi_flags hakobi_${kind}_main $<$<STREQUAL:${kind},mpi>:output_reference>)
         set_target_properties(${program} PROPERTIES LINKER_LANGUAGE CXX)
-        hakobi_compiled_as_test(${program} ${kind})
+        hakobi_compiled_as_test(${program})
     endif()
     foreach(source IN LISTS arg_SOURCES)
         hakobi_object_name(object ${source})

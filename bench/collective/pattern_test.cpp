@@ -4,10 +4,10 @@
 
 #include <limits>
 
+#include "units.hpp"
+
 namespace hakobi::bench {
 namespace {
-
-constexpr std::int64_t gib = std::int64_t{1} << 30;
 
 // MPI's datatypes are made with ints.
 TEST(CollectivePattern, CountsOfLargeFilesFitAnInt) {

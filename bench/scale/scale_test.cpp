@@ -8,11 +8,10 @@
 #include "methods.hpp"
 #include "phase.hpp"
 #include "storage.hpp"
+#include "units.hpp"
 
 namespace hakobi::bench::scale {
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 Machine machine_of(int ranks_per_node) {
     Machine machine;

@@ -8,12 +8,11 @@
 namespace hakobi::storage {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000, mb = 1'000'000;
-constexpr std::uint64_t a_file = 7, another_file = 8;
-
 /// Servers of 1 MB/ms without latency, stripes of 1 MB: times come out in whole ms.
 class Model : public testing::Test {
   protected:
+    static constexpr std::int64_t ms = 1'000'000, mb = 1'000'000;
+    static constexpr std::uint64_t a_file = 7, another_file = 8;
     ServiceModel model{.num_servers = 4, .bandwidth_mb_s = 1000, .latency_ns = 0, .stripe_bytes = mb};
     std::unique_ptr<ServiceState> state = std::make_unique<ServiceState>();
     std::int64_t slept_until_ns = 0;

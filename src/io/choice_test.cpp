@@ -6,10 +6,10 @@
 
 #include <string>
 
+#include "units.hpp"
+
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t kib = 1 << 10, mib = 1 << 20, gib = 1 << 30;
 
 /// Eight ranks of one node that ask for 1 GiB in pieces of 64 KiB, of which the file has nothing between.
 Facts facts(Service service, bool is_write) {

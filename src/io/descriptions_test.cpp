@@ -2,17 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "drawing.hpp"
 #include "region/cursor.hpp"
 
 namespace hakobi::io {
 namespace {
-
-using Random = std::mt19937_64;
-std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
-    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
-}
 
 /// Ordered, of `num` pieces of 8 bytes.
 Region random_indices(Random& random, std::int64_t num, std::int64_t largest_gap) {

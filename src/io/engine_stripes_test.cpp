@@ -4,11 +4,10 @@
 
 #include "engine_fixture.hpp"
 #include "storage_model/throttled.hpp"
+#include "units.hpp"
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t kib = 1 << 10;
 
 class StripedTest : public EngineTest {
   protected:

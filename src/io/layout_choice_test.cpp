@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "units.hpp"
+
 namespace hakobi::io {
 namespace {
 
 using storage::Layout;
 using storage::LayoutFacts;
 using storage::LayoutWish;
-
-constexpr std::int64_t mib = 1 << 20, gib = 1 << 30;
 
 LayoutFacts lustre(int num_servers, Layout folder = Layout::plain({mib, 1})) {
     return {.file_system = "lustre",

@@ -4,16 +4,13 @@
 
 #include <array>
 #include <limits>
-#include <random>
 #include <set>
+
+#include "drawing.hpp"
+#include "units.hpp"
 
 namespace hakobi::io {
 namespace {
-
-using Random = std::mt19937_64;
-std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
-    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
-}
 
 TEST(Domains, CyclesTileTheRangeInOrder) {
     Random random(1);
@@ -58,8 +55,6 @@ TEST(Domains, APhaseEndsAtItsMostCyclesAlsoAtTheEndOfTheNumberRange) {
     EXPECT_EQ(high.end_bytes, last);
     EXPECT_EQ(high.cycle_end(high.num_cycles - 1), last);
 }
-
-constexpr std::int64_t mib = 1 << 20;
 
 TEST(Division, GivesEveryBufferSomethingToDoWhereThereIsLittle) {
     const Division division{.num_aggregators = 2,

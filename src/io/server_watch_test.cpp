@@ -5,11 +5,10 @@
 #include <array>
 
 #include "storage/access.hpp"
+#include "units.hpp"
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 class Watched : public testing::Test {
   protected:

@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <random>
 #include <set>
 
+#include "drawing.hpp"
 #include "io/policy.hpp"
+#include "units.hpp"
 
 namespace hakobi::io {
 namespace {
-
-constexpr std::int64_t kib = 1 << 10, mib = 1 << 20, gib = 1 << 30;
-using Random = std::mt19937_64;
-std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
-    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
-}
 
 struct Shares {
     std::map<int, std::set<int>> domains_of_object, objects_of_domain;

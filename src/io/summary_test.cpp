@@ -3,18 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "base/status.hpp"
+#include "drawing.hpp"
 
 namespace hakobi::io {
 namespace {
-
-using Random = std::mt19937_64;
-std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
-    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
-}
 
 TEST(RequestTotals, TakeTheWorstErrorOfTheLowestRankAndTheWholeRange) {
     std::vector<RequestSummary> requests(4);

@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <vector>
+
+#include "drawing.hpp"
 
 namespace hakobi {
 namespace {
-
-using Random = std::mt19937_64;
-std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
-    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
-}
 
 TEST(ByteMarks, RunsAreWhatWasMarked) {
     Random random(1);

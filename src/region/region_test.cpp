@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 
+#include "drawing.hpp"
 #include "region/cursor.hpp"
 
 namespace hakobi {
@@ -42,11 +42,6 @@ Sample strided(std::int64_t offset, std::int64_t count, std::int64_t stride, con
         for (std::int64_t b : element.bytes) result.bytes.push_back(b + offset + i * stride);
     }
     return result;
-}
-
-using Random = std::mt19937_64;
-std::int64_t draw(Random& random, std::int64_t lo, std::int64_t hi) {
-    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
 }
 
 // A random region up to `depth` levels; ordered ones only when asked.

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "units.hpp"
+
 namespace hakobi::storage {
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 TEST(Layout, OfNothingHasNoServers) {
     const Layout none;

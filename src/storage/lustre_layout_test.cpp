@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "units.hpp"
+
 namespace hakobi::storage {
 namespace {
 
-constexpr std::int64_t mib = 1 << 20;
 constexpr std::uint32_t v1 = 0x0BD10BD0, v3 = 0x0BD30BD0, composite = 0x0BD60BD0;
 
 using Bytes = std::vector<std::byte>;

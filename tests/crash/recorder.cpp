@@ -252,14 +252,14 @@ int allocate(int descriptor, int mode, off_t offset, off_t length) {
     return changes_nothing ? call() : on_file(Kind::unseen, descriptor, 0, call);
 }
 
-constexpr const char* names[] = {"create",    "write",    "truncate", "rename", "link",
+constexpr const char* kinds[] = {"create",    "write",    "truncate", "rename", "link",
                                  "unlink",    "mkdir",    "rmdir",    "fsync",  "fsync of folder",
                                  "agreement", "end_step", "close",    "says",   "unseen"};
 
 }  // namespace
 
 std::string text_of(const Operation& operation) {
-    std::string text = names[static_cast<std::size_t>(operation.kind)];
+    std::string text = kinds[static_cast<std::size_t>(operation.kind)];
     if (operation.kind == Kind::ended) return text + " of step " + std::to_string(operation.offset);
     text += " " + operation.path;
     if (!operation.to.empty()) text += " -> " + operation.to;

@@ -9,7 +9,7 @@ namespace {
 
 using storage::FileOperation;
 
-constexpr int num_steps = 2;
+constexpr int num_moving_steps = 2;
 
 class EveryMeshFault : public RanksTest, public ::testing::WithParamInterface<Way> {
   protected:
@@ -17,7 +17,7 @@ class EveryMeshFault : public RanksTest, public ::testing::WithParamInterface<Wa
         RanksTest::SetUp();
         storage::set_fault_rank(comm.rank());
         options = {.method = GetParam().method, .format = GetParam().format};
-        if (is_rank_0()) expected = files_of_moving_steps(options, comm.size(), num_steps);
+        if (is_rank_0()) expected = files_of_moving_steps(options, comm.size(), num_moving_steps);
     }
     void TearDown() override {
         storage::disarm_fault();
@@ -30,7 +30,7 @@ class EveryMeshFault : public RanksTest, public ::testing::WithParamInterface<Wa
         std::unique_ptr<Output> out;
         const Error error = error_of([&] {
             out = std::make_unique<Output>(Output::create(comm, folder + "/run", options));
-            write_moving_steps(*out, comm, num_steps);
+            write_moving_steps(*out, comm, num_moving_steps);
         });
         const Error close_error = error_of([&] {
             if (out) out->close();

@@ -15,9 +15,6 @@ using format::ValueType;
 /// Before the drivers are loaded.
 const int are_two_devices = setenv("HAKOBI_FAKE_DEVICES", "2", 1);
 
-const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks},
-                                       {"mask", ValueType::int32, {23, 37}, uneven_rows}};
-
 std::vector<double> ramp(std::int64_t num) {
     std::vector<double> values;
     for (std::int64_t i = 0; i < num; ++i) values.push_back(0.25 * static_cast<double>(i * 7 % 1009));
@@ -119,15 +116,17 @@ TEST_P(FromADevice, RanksAndFieldsWithoutADeviceGoWithThem) {
             std::vector<Values> values;
             std::vector<std::unique_ptr<Array<std::byte>>> arrays;
             out.begin_step(0.25 * static_cast<double>(step));
-            values.reserve(fields.size());
-            for (std::size_t f = 0; f < fields.size(); ++f) {
+            values.reserve(eta_and_mask.size());
+            for (std::size_t f = 0; f < eta_and_mask.size(); ++f) {
                 const Values& mine = values.emplace_back(
-                    f, fields[f], step, fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
-                Field field{.name = fields[f].name, .units = "m", .block = mine.block(), .data = mine.data()};
+                    f, eta_and_mask[f], step,
+                    eta_and_mask[f].block_of(eta_and_mask[f].global, comm.size(), comm.rank()));
+                Field field{
+                    .name = eta_and_mask[f].name, .units = "m", .block = mine.block(), .data = mine.data()};
                 if ((static_cast<std::size_t>(comm.rank()) + f + static_cast<std::size_t>(step)) % 2 == 0 &&
                     !mine.bytes().empty()) {
                     arrays.push_back(std::make_unique<Array<std::byte>>(mine.bytes()));
-                    visit(fields[f].type, [&]<class T>(T) {
+                    visit(eta_and_mask[f].type, [&]<class T>(T) {
                         field.data = std::span<const T>(reinterpret_cast<const T*>(arrays.back()->data()),
                                                         mine.bytes().size() / sizeof(T));
                     });
@@ -142,7 +141,7 @@ TEST_P(FromADevice, RanksAndFieldsWithoutADeviceGoWithThem) {
         out.close();
         for (int step = 0; is_rank_0() && step < 3; ++step) {
             EXPECT_TRUE(bytes_of_file(folder + "/" + file_name("netcdf4", step)) ==
-                        reference_file({}, step, fields, comm.size()))
+                        reference_file({}, step, eta_and_mask, comm.size()))
                 << step;
         }
         barrier();
@@ -203,7 +202,7 @@ class MistakeOnADevice : public FromADevice {
         ErrorCode code, const std::string& text, const std::function<void(Field&)>& change,
         const std::function<void()>& before_end = [] {}) {
         Output out = Output::create(comm, folder + "/run", options());
-        write_step(out, comm, 0, fields);
+        write_step(out, comm, 0, eta_and_mask);
         const std::vector<double> values = ramp(64);
         const Array<double> array(values);
         const Error error = error_of([&] {
@@ -225,7 +224,7 @@ class MistakeOnADevice : public FromADevice {
         if (is_rank_0()) {
             EXPECT_EQ(names_in(folder), std::vector<std::string>{"run_000000.nc"});
             EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") ==
-                        reference_file({}, 0, fields, comm.size()));
+                        reference_file({}, 0, eta_and_mask, comm.size()));
         }
         barrier();
     }
@@ -279,7 +278,7 @@ TEST_P(MistakeOnADevice, TwoDevicesInOneStepAreAnError) {
     if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     const Array<double> first(ramp(8)), second(ramp(8), *device::all_devices().at(1));
     Output out = Output::create(comm, folder + "/run", options());
-    write_step(out, comm, 0, fields);
+    write_step(out, comm, 0, eta_and_mask);
     const Error error = error_of([&] {
         out.begin_step(1);
         for (const auto& [name, array] : {std::pair("one", &first), std::pair("two", &second)})
@@ -319,7 +318,7 @@ TEST_F(DeviceInputTest, MistakesOfOneRankAreErrorsOfAll) {
     if (device::all_devices().size() < 2) GTEST_SKIP() << "there is one device";
     {
         Output out = Output::create(comm, folder + "/run");
-        write_step(out, comm, 0, fields);
+        write_step(out, comm, 0, eta_and_mask);
         out.close();
     }
     const Program program;

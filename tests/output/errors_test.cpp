@@ -28,16 +28,13 @@ namespace {
 
 using format::ValueType;
 
-const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks},
-                                       {"mask", ValueType::int32, {23, 37}, uneven_rows}};
-
 /// One good step has been written; the next one is the test's.
 class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std::string> {
   protected:
     void SetUp() override {
         RanksTest::SetUp();
         out = std::make_unique<Output>(Output::create(comm, folder + "/run", {.method = GetParam()}));
-        write_step(*out, comm, 0, fields);
+        write_step(*out, comm, 0, eta_and_mask);
     }
 
     /// The step failed with `code` on all ranks alike: the object is failed, close works, the first step is
@@ -52,7 +49,7 @@ class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std:
         if (is_rank_0()) {
             EXPECT_EQ(names_in(folder), std::vector<std::string>{"run_000000.nc"});
             EXPECT_TRUE(bytes_of_file(folder + "/run_000000.nc") ==
-                        reference_file({}, 0, fields, comm.size()));
+                        reference_file({}, 0, eta_and_mask, comm.size()));
         }
         barrier();
     }
@@ -65,12 +62,13 @@ class AfterOneStep : public RanksTest, public ::testing::WithParamInterface<std:
             out->begin_step(1);
             std::vector<Field> puts;
             std::vector<Values> values;
-            for (std::size_t f = 0; f < fields.size(); ++f) {
-                values.emplace_back(f, fields[f], 1,
-                                    fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+            for (std::size_t f = 0; f < eta_and_mask.size(); ++f) {
+                values.emplace_back(
+                    f, eta_and_mask[f], 1,
+                    eta_and_mask[f].block_of(eta_and_mask[f].global, comm.size(), comm.rank()));
             }
-            for (std::size_t f = 0; f < fields.size(); ++f) {
-                puts.push_back({.name = fields[f].name,
+            for (std::size_t f = 0; f < eta_and_mask.size(); ++f) {
+                puts.push_back({.name = eta_and_mask[f].name,
                                 .units = "m",
                                 .block = values[f].block(),
                                 .data = values[f].data()});
@@ -184,7 +182,7 @@ TEST_P(AfterOneStep, AFolderThatCannotBeSyncedIsOneErrorAndCloseAddsNone) {
     Output synced =
         Output::create(comm, folder + "/run", {.method = GetParam(), .sync = true, .asynchronous = false});
     do_folders_sync = false;
-    const Error error = error_of([&] { write_step(synced, comm, 0, fields); });
+    const Error error = error_of([&] { write_step(synced, comm, 0, eta_and_mask); });
     do_folders_sync = true;
     EXPECT_EQ(error.code(), ErrorCode::io) << error.what();
     EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
@@ -197,7 +195,7 @@ TEST_P(AfterOneStep, AFolderThatCannotBeSyncedIsOneErrorAndCloseAddsNone) {
 TEST_P(AfterOneStep, CallsInTheWrongOrderAreToldAtOnceAndBreakNothing) {
     EXPECT_EQ(error_of([&] { out->put({.name = "eta"}); }).code(), ErrorCode::invalid_argument);
     EXPECT_EQ(error_of([&] { out->end_step(); }).code(), ErrorCode::invalid_argument);
-    write_step(*out, comm, 1, fields);
+    write_step(*out, comm, 1, eta_and_mask);
     out->begin_step(2);
     EXPECT_EQ(error_of([&] { out->begin_step(3); }).code(), ErrorCode::invalid_argument);
     const Error error = error_of([&] { out->close(); });

@@ -10,16 +10,13 @@
 namespace hakobi::test {
 namespace {
 
-const std::vector<TestField> fields = {{"eta", format::ValueType::float64, {23, 37}, even_blocks},
-                                       {"u", format::ValueType::float32, {3, 23, 37}, uneven_rows}};
-
 /// Three steps were written and their pieces kept; rank 0 then gathers.
 class Pieces : public RanksTest {
   protected:
     void SetUp() override {
         RanksTest::SetUp();
         Output out = Output::create(comm, folder + "/run", {.method = "per-process", .keep_pieces = true});
-        for (int step = 0; step < 3; ++step) write_step(out, comm, step, fields);
+        for (int step = 0; step < 3; ++step) write_step(out, comm, step, eta_and_u);
         out.close();
         barrier();
     }
@@ -43,7 +40,7 @@ class Pieces : public RanksTest {
     }
     void expect_reference(int step) {
         EXPECT_TRUE(bytes_of_file(folder + "/run_00000" + std::to_string(step) + ".nc") ==
-                    reference_file({}, step, fields, comm.size()));
+                    reference_file({}, step, eta_and_u, comm.size()));
     }
 };
 
@@ -122,7 +119,7 @@ TEST_F(Pieces, OfAnotherStepAreNotTaken) {
 
 TEST_F(Pieces, BesideAnotherFileAreLeftAndNamedHoweverOldItIs) {
     Output out = Output::create(comm, folder + "/other", {.method = "root"});
-    for (int step = 0; step < 3; ++step) write_step(out, comm, step == 1 ? 7 : step, fields);
+    for (int step = 0; step < 3; ++step) write_step(out, comm, step == 1 ? 7 : step, eta_and_u);
     out.close();
     barrier();
     if (!is_rank_0()) return;
@@ -192,7 +189,7 @@ TEST_F(Pieces, ThatAreNoRegularFilesAreToldAtOnce) {
 
 TEST_F(Pieces, OfARunThatGoesOnAreItsOwn) {
     Output out = Output::create(comm, folder + "/other", {.method = "per-process"});
-    write_step(out, comm, 0, fields);
+    write_step(out, comm, 0, eta_and_u);
     barrier();
     if (is_rank_0()) {
         const GatherResult result = gather_pieces(folder + "/other_000000.nc.pieces");
@@ -227,7 +224,7 @@ TEST_F(Pieces, GatheredByAllAtOnceLoseNothing) {
         Output out =
             Output::create(comm, folder + "/run",
                            {.method = "per-process", .if_exists = IfExists::replace, .keep_pieces = true});
-        for (int step = 0; step < 3; ++step) write_step(out, comm, step, fields);
+        for (int step = 0; step < 3; ++step) write_step(out, comm, step, eta_and_u);
         out.close();
     }
 }
@@ -243,7 +240,7 @@ TEST_F(Pieces, GatheredWhileTheRunClosesLoseNothing) {
         if (is_run) {
             Output out = Output::create(mine, folder + "/race",
                                         {.method = "per-process", .if_exists = IfExists::replace});
-            write_step(out, mine, 0, fields);
+            write_step(out, mine, 0, eta_and_u);
             barrier();
             EXPECT_EQ(error_of([&] { out.close(); }).code(), ErrorCode::ok);
         } else {
@@ -253,7 +250,7 @@ TEST_F(Pieces, GatheredWhileTheRunClosesLoseNothing) {
         }
         barrier();
         if (is_rank_0()) {
-            EXPECT_TRUE(bytes_of_file(folder + "/race_000000.nc") == reference_file({}, 0, fields, 1));
+            EXPECT_TRUE(bytes_of_file(folder + "/race_000000.nc") == reference_file({}, 0, eta_and_u, 1));
             EXPECT_FALSE(fs::exists(folder + "/race_000000.nc.pieces"));
         }
         mine.free();
@@ -283,7 +280,7 @@ TEST_F(Pieces, LeftByAnEarlierRunAreRefusedOrReplacedOrGathered) {
         std::string::npos)
         << error.what();
     Output out = Output::create(comm, prefix, {.method = "per-process", .if_exists = IfExists::resume});
-    write_step(out, comm, 3, fields);
+    write_step(out, comm, 3, eta_and_u);
     EXPECT_EQ(names_in(pieces(3)).size(), static_cast<std::size_t>(comm.size()));
     barrier();
     out.close();

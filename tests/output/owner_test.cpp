@@ -9,9 +9,6 @@
 namespace hakobi::test {
 namespace {
 
-const std::vector<TestField> fields = {{"eta", format::ValueType::float64, {23, 37}, even_blocks},
-                                       {"u", format::ValueType::float32, {3, 23, 37}, uneven_rows}};
-
 class OwnerTest : public RanksTest, public ::testing::WithParamInterface<std::string> {
   protected:
     [[nodiscard]] std::string prefix() const { return folder + "/run"; }
@@ -28,7 +25,7 @@ class OwnerTest : public RanksTest, public ::testing::WithParamInterface<std::st
     void write_run(OutputOptions options, int first, int last) {
         options.method = GetParam();
         Output out = Output::create(comm, prefix(), options);
-        for (int step = first; step <= last; ++step) write_step(out, comm, step, fields);
+        for (int step = first; step <= last; ++step) write_step(out, comm, step, eta_and_u);
         out.close();
         barrier();
     }
@@ -38,7 +35,7 @@ class OwnerTest : public RanksTest, public ::testing::WithParamInterface<std::st
             std::vector<std::string> names;
             for (int step = 0; step < num_steps; ++step) {
                 names.push_back("run_00000" + std::to_string(step) + ".nc");
-                EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, fields, comm.size()))
+                EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, eta_and_u, comm.size()))
                     << step;
             }
             EXPECT_EQ(names_in(folder), names);
@@ -70,7 +67,7 @@ TEST_P(OwnerTest, ASecondRunIsToldWhoWritesThePrefix) {
         EXPECT_EQ(error.code(), ErrorCode::exists);
         EXPECT_NE(std::string(error.what()).find(": in use by "), std::string::npos) << error.what();
     }
-    write_step(first, comm, 0, fields);
+    write_step(first, comm, 0, eta_and_u);
     first.close();
     expect_steps(1);
 }
@@ -103,7 +100,7 @@ TEST_P(OwnerTest, TrapsUnderTheNamesOfEarlierVersionsCatchNobody) {
         EXPECT_EQ(fs::file_size(folder + "/target"), 8U);
         for (const int step : {0, 1}) {
             EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file(step))));
-            EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, fields, comm.size()));
+            EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, eta_and_u, comm.size()));
         }
     }
     barrier();
@@ -111,12 +108,12 @@ TEST_P(OwnerTest, TrapsUnderTheNamesOfEarlierVersionsCatchNobody) {
 
 TEST_P(OwnerTest, WhatComesIntoAStepsWayIsNotReplaced) {
     Output out = Output::create(comm, prefix(), {.method = GetParam()});
-    write_step(out, comm, 0, fields);
+    write_step(out, comm, 0, eta_and_u);
     barrier();
     if (is_rank_0()) std::ofstream(file(1)) << "somebody else's";
     barrier();
     const Error error = error_of([&] {
-        write_step(out, comm, 1, fields);
+        write_step(out, comm, 1, eta_and_u);
         out.close();
     });
     EXPECT_EQ(error.code(), ErrorCode::exists) << error.what();
@@ -156,7 +153,7 @@ TEST_P(OwnerTest, TwoRunsOfOnePrefixAreNeverMixed) {
             Output out = Output::create(
                 mine, prefix(),
                 {.method = GetParam(), .if_exists = race % 2 == 0 ? IfExists::replace : IfExists::fail});
-            for (int step = 0; step < num_steps; ++step) write_step(out, mine, 10 * run + step, fields);
+            for (int step = 0; step < num_steps; ++step) write_step(out, mine, 10 * run + step, eta_and_u);
             out.close();
             has_written = 1;
         });
@@ -168,7 +165,7 @@ TEST_P(OwnerTest, TwoRunsOfOnePrefixAreNeverMixed) {
         if (is_rank_0()) {
             EXPECT_TRUE(written[0] != 0 || written[1] != 0);
             const auto is_of = [&](int r, int step) {
-                return bytes_of_file(file(step)) == reference_file({}, 10 * r + step, fields, 1);
+                return bytes_of_file(file(step)) == reference_file({}, 10 * r + step, eta_and_u, 1);
             };
             const int owner = is_of(0, 0) ? 0 : 1;
             EXPECT_NE(written[static_cast<std::size_t>(owner)], 0);

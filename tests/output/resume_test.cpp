@@ -6,16 +6,13 @@ namespace {
 
 using format::ValueType;
 
-const std::vector<TestField> fields = {{"eta", ValueType::float64, {23, 37}, even_blocks},
-                                       {"u", ValueType::float32, {3, 23, 37}, uneven_rows}};
-
 class ResumeTest : public RanksTest, public ::testing::WithParamInterface<std::string> {
   protected:
     [[nodiscard]] std::string prefix() const { return folder + "/run"; }
     [[nodiscard]] std::string file(int step) const { return folder + "/" + file_name("netcdf4", step); }
 
     void write_run(OutputOptions options, int first, int last,
-                   const std::vector<TestField>& written = fields) {
+                   const std::vector<TestField>& written = eta_and_u) {
         Output out = Output::create(comm, prefix(), std::move(options));
         for (int step = first; step <= last; ++step) write_step(out, comm, step, written);
         out.close();
@@ -29,7 +26,7 @@ class ResumeTest : public RanksTest, public ::testing::WithParamInterface<std::s
             std::vector<std::string> names;
             for (int step = 0; step < num_steps; ++step) {
                 names.push_back(file_name("netcdf4", step));
-                EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, fields, comm.size()))
+                EXPECT_TRUE(bytes_of_file(file(step)) == reference_file({}, step, eta_and_u, comm.size()))
                     << step;
             }
             EXPECT_EQ(names_in(folder), names);
@@ -81,7 +78,7 @@ TEST_P(ResumeTest, WhatAKilledRunLeftIsRemoved) {
 TEST_P(ResumeTest, AnotherGridIsRefused) {
     write_run({.method = "root"}, 0, 1);
     const auto changed = [](std::size_t f, auto change) {
-        std::vector<TestField> put = fields;
+        std::vector<TestField> put = eta_and_u;
         change(put[f]);
         return put;
     };
@@ -94,8 +91,8 @@ TEST_P(ResumeTest, AnotherGridIsRefused) {
     expect_refused({}, changed(1, [](TestField& field) { field.type = ValueType::float64; }),
                    "field u is double, not float");
     expect_refused({}, changed(1, [](TestField& field) { field.name = "w"; }), "no field w");
-    expect_refused({}, {fields[0]}, "field u is not put");
-    expect_refused({.time_units = "days since 2000-01-01"}, fields, "days since 2000-01-01");
+    expect_refused({}, {eta_and_u[0]}, "field u is not put");
+    expect_refused({.time_units = "days since 2000-01-01"}, eta_and_u, "days since 2000-01-01");
     write_run({.method = GetParam(), .if_exists = IfExists::resume}, 2, 2);
     expect_steps(3);
 }
@@ -107,7 +104,7 @@ TEST_P(ResumeTest, AnotherCalendarIsRefusedAndItsOtherNameIsNot) {
         Output out = Output::create(
             comm, prefix(),
             {.method = GetParam(), .time_units = days, .calendar = other, .if_exists = IfExists::resume});
-        const Error error = error_of([&] { write_step(out, comm, 1, fields); });
+        const Error error = error_of([&] { write_step(out, comm, 1, eta_and_u); });
         const std::string named = other.empty() ? "standard" : other;
         EXPECT_NE(std::string(error.what()).find("the calendar '" + named + "', not in 'noleap'"),
                   std::string::npos)
@@ -157,13 +154,13 @@ TEST_P(ResumeTest, AStepMayBeLikeAnyEarlierOne) {
     write_run({.method = "root"}, 0, 1);
     {
         Output out = Output::create(comm, prefix(), {.method = GetParam(), .if_exists = IfExists::resume});
-        write_step(out, comm, 2, fields);
-        write_step(out, comm, 3, {fields[0]});  // only the first of a run is compared
+        write_step(out, comm, 2, eta_and_u);
+        write_step(out, comm, 3, {eta_and_u[0]});  // only the first of a run is compared
         out.close();
     }
     write_run({.method = GetParam(), .if_exists = IfExists::resume}, 4, 4);
     if (is_rank_0()) {
-        EXPECT_TRUE(bytes_of_file(file(4)) == reference_file({}, 4, fields, comm.size()));
+        EXPECT_TRUE(bytes_of_file(file(4)) == reference_file({}, 4, eta_and_u, comm.size()));
     }
 }
 

@@ -16,8 +16,6 @@ const std::vector<TestField> plain = {{"eta", ValueType::float64, {23, 37}, unev
 const std::vector<TestField> compressed = {{"h", ValueType::float64, {401, 703}, uneven_rows},
                                            {"w", ValueType::float32, {17, 101, 233}, backward_columns},
                                            {"mask", ValueType::int8, {41, 3}, even_blocks}};
-const std::vector<std::string> methods = {"root", "parallel", "pipelined", "writers", "auto"};
-
 class SeveralSteps : public RanksTest {
   protected:
     void write(const Comm& on, const std::string& prefix, OutputOptions options, int first, int last,
@@ -65,7 +63,7 @@ TEST_F(SeveralSteps, HaveTheSameBytesFromEveryMethodAndNumberOfRanks) {
         write(self, folder + "/one/run", {.method = "root", .asynchronous = false, .steps_per_file = 3}, 0,
               4);
     }
-    for (const std::string& method : methods) {
+    for (const std::string& method : methods_without_pieces) {
         for (const bool hidden : {false, true}) {
             if (hidden && method == "parallel") continue;
             const std::string name = method + (hidden ? "-hidden" : "");

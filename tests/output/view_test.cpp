@@ -11,8 +11,8 @@ namespace {
 
 using format::ValueType;
 
-const std::vector<TestField> fields = {{"eta", ValueType::float64, {7, 5}, even_blocks},
-                                       {"u", ValueType::float32, {3, 7, 5}, uneven_rows}};
+const std::vector<TestField> small_fields = {{"eta", ValueType::float64, {7, 5}, even_blocks},
+                                             {"u", ValueType::float32, {3, 7, 5}, uneven_rows}};
 
 class ViewTest : public RanksTest {
   protected:
@@ -20,7 +20,7 @@ class ViewTest : public RanksTest {
     [[nodiscard]] std::string view() const { return prefix() + ".series.nc"; }
 
     void write_run(OutputOptions options, int first, int last,
-                   const std::vector<TestField>& written = fields) {
+                   const std::vector<TestField>& written = small_fields) {
         Output out = Output::create(comm, prefix(), std::move(options));
         for (int step = first; step <= last; ++step) write_step(out, comm, step, written);
         out.close();
@@ -92,10 +92,10 @@ TEST_F(ViewTest, FieldsComeAndGo) {
     const std::vector<TestField> other = {{"eta", ValueType::float64, {7, 6}, even_blocks},
                                           {"v", ValueType::int32, {7}, even_blocks}};
     Output out = Output::create(comm, prefix(), {.method = "root"});
-    write_step(out, comm, 0, fields);
-    write_step(out, comm, 1, {fields[0]});
+    write_step(out, comm, 0, small_fields);
+    write_step(out, comm, 1, {small_fields[0]});
     write_step(out, comm, 2, other);
-    write_step(out, comm, 3, fields);
+    write_step(out, comm, 3, small_fields);
     write_step(out, comm, 4, {other[0]});
     out.close();
     barrier();

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hakobi import _library, launch, programs
+from hakobi import _library, _mpi, launch, programs
 from hakobi.errors import InputError
 from hakobi.output import Block, _problem_with
 from hakobi.programs import Program
@@ -383,6 +383,7 @@ def test_a_block_of_lists_is_one_of_tuples() -> None:
 
 def test_the_launchers_variables_name_the_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+    monkeypatch.setattr(_mpi, "loaded", list)  # earlier tests of this process may have loaded one
     monkeypatch.delenv("OMPI_COMM_WORLD_SIZE", raising=False)
     monkeypatch.setenv("HAKOBI_MPI", "openmpi")
     monkeypatch.setenv("PMI_SIZE", "2")

@@ -92,11 +92,12 @@ def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
     assert "skips.txt:1: not 'both|openmpi|mpich [machine] | TEST | TEXT | REASON': both | test | text" in done.stderr
 
 
-OUTPUT = """[ RUN      ] Disk.IsFull
+OUTPUT = """\x1b[0;32m[ RUN      ] \x1b[mDisk.IsFull
 /src/disk_test.cpp:7: Skipped
+hakobi: out/run: the program did not close its output
 may not mount <here> & now
 
-[  SKIPPED ] Disk.IsFull (0 ms)
+\x1b[0;32m[  SKIPPED ] \x1b[mDisk.IsFull (0 ms)
 [ RUN      ] All/Disk.Keeps/null
 [       OK ] All/Disk.Keeps/null (3 ms)
 [ RUN      ] All/Disk.Keeps/none

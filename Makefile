@@ -14,8 +14,8 @@ PYTHON := .venv/bin/python
 # Tests that start MPI programs wait more than they compute with Open MPI, and keep both cores with MPICH (PROCESSORS).
 CTEST_FLAGS := --output-on-failure --no-tests=error --schedule-random -j $(if $(filter mpich,$(HAKOBI_MPI)),2,3)
 # Python's tests that start programs under MPI run for each library, the others with Open MPI (pyproject.toml has the
-# markers). Two files at a time, a file's tests in one process, since they share what is slow to begin.
-PYTEST_FLAGS := -q --durations=10 -n 2 --dist loadfile
+# markers). Several files at a time, a file's tests in one process, since they share what is slow to begin.
+PYTEST_FLAGS := -q --durations=10 -n $(if $(filter mpich,$(HAKOBI_MPI)),2,3) --dist loadfile
 NOT_LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and not once and )not long
 LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and (once or long),long)
 # CTest's names of the rows of tests/long.txt that are of this MPI library, as one expression.

@@ -122,8 +122,42 @@ def test_what_changes_the_run_beyond_its_variation_is_named() -> None:
     assert "1 of 2 settings" in found.because
     assert "1 server (" in found.because
     assert "longer" in found.because
-    assert conclusions.variation_finding("published", "setting", slower, is_known=False).agrees is None
     assert conclusions.variation_finding("published", "setting", {"one": ([1.0], [2.0])}).agrees is None
+    assert conclusions.variation_finding("published", "setting", {**same, "one": ([1.0], [2.0])}).agrees is None
+
+
+def test_fewer_writers_may_cost_but_not_help() -> None:
+    usual, slow, fast = [2.0, 2.1, 2.05, 1.98, 2.02], [3.0, 3.1, 3.05, 2.98, 3.02], [1.0, 1.1, 1.05, 0.98, 1.02]
+    same = [2.02, 2.05, 2.04, 2.0, 2.01]
+    assert conclusions.writers_finding({"stride 2": (same, usual), "stride 4": (slow, usual)}).agrees is True
+    assert conclusions.writers_finding({"stride 2": (fast, usual), "stride 4": (slow, usual)}).agrees is False
+    assert conclusions.writers_finding({"stride 2": (same, usual), "stride 4": ([2.0], [2.0])}).agrees is None
+    assert conclusions.writers_finding({}).agrees is None
+
+
+def test_pages_are_better_only_outside_the_spread() -> None:
+    usual, slow, fast = [2.0, 2.1, 2.05, 1.98, 2.02], [3.0, 3.1, 3.05, 2.98, 3.02], [1.0, 1.1, 1.05, 0.98, 1.02]
+    assert conclusions.pages_finding({"buffers": (fast, usual)}).agrees is True
+    assert conclusions.pages_finding({"buffers": (slow, usual)}).agrees is False
+    even = conclusions.pages_finding({"buffers": ([2.02, 2.05, 2.04, 2.0, 2.01], usual)})
+    assert even.agrees is None
+    assert "None of 1 page size changes the run outside the spread" in even.because
+
+
+def test_two_directories_are_compared_stride_by_stride() -> None:
+    model = Model("T63", 2)
+    plan = Plan({"one": Path(), "two": Path()}, (model,), strides=(1, 2))
+
+    def found(two: dict[int, list[float]]) -> bool | None:
+        outcomes = {Case("store", model, "one", stride): outcome([1.0, 1.1, 1.05, 0.98, 1.02]) for stride in (1, 2)}
+        outcomes |= {Case("store", model, "two", stride): outcome(times) for stride, times in two.items()}
+        return conclusions.directories_finding(Measured(plan, outcomes)).agrees
+
+    slow, same = [2.0, 2.1, 2.05, 1.98, 2.02], [1.02, 1.05, 1.04, 1.0, 1.01]
+    assert found({1: slow, 2: same}) is True
+    assert found({1: same}) is None
+    assert found({1: same, 2: same}) is False
+    assert found({}) is None
 
 
 def test_fields_agree_only_where_both_ways_wrote_the_same() -> None:

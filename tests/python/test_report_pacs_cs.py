@@ -70,8 +70,12 @@ def test_who_makes_no_nodes_gets_the_rest_of_the_page(
     assert "Buffer arrays take " not in result.stderr
 
 
-def rates(percent: dict[tuple[str, str], float], missing: tuple[str, int, str] | None = None) -> shown.Rates:
-    """(contender, way) -> per cent in 1, 2 and 3 dimensions of links of 10 MB/s."""
+def rates(
+    percent: dict[tuple[str, str], float],
+    missing: tuple[str, int, str] | None = None,
+    scatter: tuple[float, ...] = (1.0, 1.0, 1.0),
+) -> shown.Rates:
+    """(contender, way) -> per cent in 1, 2 and 3 dimensions of links of 10 MB/s, a sample for each of `scatter`."""
     lines: list[Record] = []
     for (contender, way), value in percent.items():
         name, _, num = contender.partition(":")
@@ -86,7 +90,7 @@ def rates(percent: dict[tuple[str, str], float], missing: tuple[str, int, str] |
                     "dimensions": dimensions,
                     "way": way,
                     "bytes": 1 << 20,
-                    "samples": [0.1 * dimensions * value],
+                    "samples": [0.1 * dimensions * value * factor for factor in scatter],
                     "percent": value,
                     "num_calls": 2,
                     "is_correct": True,
@@ -116,7 +120,25 @@ def test_findings_are_about_the_least_of_all_dimensions() -> None:
 def test_a_case_that_is_missing_leaves_its_finding_open() -> None:
     findings = shown.link_findings(rates(FULL, missing=("halo:2", 2, "both")))
     assert [finding.agrees for finding in findings] == [True, None, True]
-    assert shown.link_findings(rates({}))[0].because == "Not every case was measured."
+    assert "Not whole: Halo, 2 under way (2 of 3 cases)" in findings[1].because
+    assert shown.link_findings(rates({}))[0].because == "Nothing was measured."
+
+
+def test_a_third_of_the_cases_does_not_agree_for_all() -> None:
+    sent = {("halo:2", "send"): 99.4, ("buffer-arrays:2", "send"): 99.4}
+    assert [finding.agrees for finding in shown.link_findings(rates(sent))] == [None, None, None]
+    assert "3.00 times (send; 1 of 3 ways)" in shown.link_findings(rates(sent))[2].because
+
+
+def test_a_contender_of_ours_that_falls_short_is_not_made_good_by_the_other() -> None:
+    both = FULL | {("buffer-arrays:2", "send"): 90.0, ("buffer-arrays:2", "receive"): 99.4}
+    assert [finding.agrees for finding in shown.link_findings(rates(both))] == [False, None, None]
+
+
+def test_too_few_samples_and_wide_ones_tell_nothing() -> None:
+    assert [finding.agrees for finding in shown.link_findings(rates(FULL, scatter=(1, 1)))] == [None, None, None]
+    wide = shown.link_findings(rates(FULL, scatter=(0.5, 1, 1.01)))
+    assert [finding.agrees for finding in wide] == [None, None, None]
 
 
 def test_wrong_bytes_have_no_rate() -> None:

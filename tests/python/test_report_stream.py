@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hakobi import conditions, programs, records
+from hakobi.errors import RunError
 from hakobi.measuring.session import End
 from hakobi.records import Record
 from hakobi.reports import page, stream
@@ -81,19 +82,38 @@ DEAR = {
 }
 
 
+def verdicts(times: dict[tuple[str, int], float], rounds: int = 7) -> list[bool | None]:
+    return [finding.agrees for finding in stream._findings(runs(times, rounds))]
+
+
 def test_the_reports_findings_are_told_from_the_figures() -> None:
-    grows, cheapest, hidden = stream._findings(runs(DEAR))
-    assert (grows.agrees, cheapest.agrees, hidden.agrees) == (True, True, True)
+    dear = DEAR | {("per-process", 1): 8.5, ("per-process", 64): 1.6}
+    collected, grows, stays, cheapest, hidden = stream._findings(runs(dear))
+    assert (collected.agrees, grows.agrees, cheapest.agrees, hidden.agrees) == (True, True, True, True)
+    assert "shorter in 2" in collected.because
     assert "root 4.8 % to 33 %" in grows.because
     assert "cheapest in 2" in cheapest.because
-    other = DEAR | {("parallel", 1): 9.0, ("parallel", 64): 9.0, ("root", 64): 1.05}
-    _, cheapest, _ = stream._findings(runs(other))
-    assert cheapest.agrees is False
+    assert (stays.agrees, "parallel 3.6 % to 29 %" in stays.because) == (False, True)
 
 
-def test_one_round_tells_nothing() -> None:
-    grows, cheapest, *hidden = stream._findings(runs(DEAR, rounds=1))
-    assert (grows.agrees, cheapest.agrees, hidden) == (None, None, [])
+def test_findings_contradict_the_report_where_the_figures_do() -> None:
+    other = DEAR | {("parallel", 64): 9.0, ("root", 1): 16.0, ("root", 64): 1.05, ("per-process", 1): 8.5}
+    other |= {("per-process", 64): 1.6, ("pipelined+hidden", 64): 1.2}
+    assert verdicts(other) == [False, False, False, False, False]
+    steady = DEAR | {("parallel", 1): 8.02, ("parallel", 64): 1.005}
+    assert verdicts(steady)[2] is True
+
+
+def test_a_part_of_the_cases_is_not_enough() -> None:
+    near = DEAR | {("parallel", 64): 1.5001}
+    assert verdicts(near)[3] is None
+    assert verdicts({case: time_s for case, time_s in DEAR.items() if case[1] == 1})[:3] == [None, None, None]
+    assert verdicts({case: time_s for case, time_s in DEAR.items() if case[0] != "root"})[2] is None
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_round_or_two_tell_nothing(rounds: int) -> None:
+    assert verdicts(DEAR, rounds) == [None, None, None, None]
 
 
 def test_no_bar_stands_for_one_round_or_for_nothing() -> None:
@@ -160,3 +180,42 @@ def test_ctrl_c_ends_the_whole_report(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert page.missing(STREAM, content) == []
     assert content.exit_status == 130
     assert content.item("Question 1").absent == "the report was interrupted before it"
+
+
+@pytest.mark.parametrize("is_begun", [True, False], ids=["in its first run", "before it"])
+@pytest.mark.parametrize("part", [2, 3, 4])
+def test_ctrl_c_in_a_later_part_is_said_and_ends_the_report(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: int, is_begun: bool
+) -> None:
+    begun = []
+
+    def execute(plan: Plan, _json: Path | None, part: str) -> Study:
+        begun.append(part)
+        end = End(9, 9 if len(begun) < number else 0, is_interrupted=len(begun) == number)
+        if end.is_interrupted and not is_begun:
+            raise RunError("interrupted before the first run had ended", code="interrupted")
+        return Study(plan, Outcome(end=end), None, {"cores": 2}, [])
+
+    number = part
+    monkeypatch.setattr(session, "execute", execute)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    content = stream.measure(Order(Budget(60), tmp_path))
+    assert len(begun) == part
+    assert content.exit_status == 130
+    if is_begun:
+        assert any(warning.startswith("interrupted after") for warning in content.warnings)
+
+
+def test_a_part_that_the_budget_left_without_a_figure_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def execute(plan: Plan, _json: Path | None, part: str) -> Study:
+        return Study(plan, Outcome(end=End(9, 0, is_out_of_time=True)), None, {"cores": 2}, [])
+
+    monkeypatch.setattr(session, "execute", execute)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    content = stream.measure(Order(Budget(60), tmp_path, smallest=True))
+    assert content.exit_status == 2
+    assert content.item("Question 2").absent == "no pair of runs was finished: give a larger --budget"

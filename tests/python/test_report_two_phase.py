@@ -31,7 +31,7 @@ def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"read-2.csv", "read-4.csv", "write-2.svg", "slow-rank.csv", "trace.pdf"} <= names
     findings = [line for line in records.read(tmp_path / "r.jsonl") if line["kind"] == "finding"]
-    assert len(findings) == 4
+    assert len(findings) == 5
     assert not list((tmp_path / "runs").iterdir())
 
 

@@ -15,7 +15,7 @@ from hakobi.measuring import hypercrossbar
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.reports import pacs_cs_shown as shown
-from hakobi.reports.page import Content, Drawing
+from hakobi.reports.page import MIN_SAMPLES, Content, Drawing
 from hakobi.reports.running import Order
 from hakobi.words import binary_text, count_text
 
@@ -44,8 +44,8 @@ class _Sizes:
             return _Sizes(64 * _KIB, 1, 0.02, (64 * _KIB, 256 * _KIB))
         sizes = (64 * _KIB, 256 * _KIB, _MIB, 4 * _MIB)
         if order.budget.left_s() < 450:
-            return _Sizes(4 * _MIB, 2, 0.3, sizes)
-        return _Sizes(16 * _MIB, 2, 0.7, sizes)
+            return _Sizes(4 * _MIB, MIN_SAMPLES, 0.2, sizes)
+        return _Sizes(16 * _MIB, MIN_SAMPLES, 0.5, sizes)
 
 
 @dataclass
@@ -133,7 +133,7 @@ def _add_table(content: Content, runs: _Runs, sizes: _Sizes) -> list[Record]:
     item = content.item("Table 1")
     rates = shown.Rates.of(found)
     if not rates.percent:
-        item.absent = "no case was finished: give a larger --budget"
+        content.starve(item.place, "no case was finished")
         return found
     item.shown.append(shown.dimensions_table(rates, sizes.table_bytes))
     item.notes += [
@@ -153,7 +153,7 @@ def _add_sizes(content: Content, runs: _Runs, sizes: _Sizes, table: Sequence[Rec
     item = content.item("Figure 1")
     lines = shown.Rates.of([*_largest_of(table), *found])
     if not lines.percent:
-        item.absent = "no case was finished: give a larger --budget"
+        content.starve(item.place, "no case was finished")
         return
     item.shown += [
         Drawing(
@@ -185,7 +185,7 @@ def _add_histogram(content: Content, runs: _Runs) -> None:
     found = runs.part("Table 2", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 1, of=1)
     spreads = shown.spreads_of(found)
     if not spreads:
-        item.absent = "no contender was finished: give a larger --budget"
+        content.starve(item.place, "no contender was finished")
         return
     what = f"{num:,} exchanges of {binary_text(_HISTOGRAM_BYTES)} both ways in three dimensions"
     item.shown += [
@@ -215,7 +215,7 @@ def _add_packing(content: Content, runs: _Runs) -> None:
     late = shown.Rates.of(runs.part("Question 1, late", None, [*arguments, "--late-us", str(_LATE_US)], 3, of=97))
     item = content.item("Question 1")
     if not together.mb_s:
-        item.absent = "no case was finished: give a larger --budget"
+        content.starve(item.place, "no case was finished")
         return
     item.shown.append(shown.packing_table(together, late, size, row, _LATE_US))
     item.notes.append(shown.packing_words(together))

@@ -8,6 +8,7 @@ place where that can be cited, and a sentence where something stands in for what
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ from hakobi.conditions import Conditions
 from hakobi.measuring.session import End
 from hakobi.records import Record
 from hakobi.report import Report
+from hakobi.reports import theirs
 from hakobi.reports.published import Published
+from hakobi.statistics import Summary
 from hakobi.table import Table, show
 
 if TYPE_CHECKING:
@@ -63,6 +66,30 @@ class Finding:
         return {True: "agrees", False: "does not agree", None: "cannot be told"}[self.agrees]
 
 
+#: A median of fewer says nothing of its spread.
+MIN_SAMPLES = 3
+
+
+def verdict(cases: Iterable[bool | None]) -> bool | None:
+    """What the cases of a sentence say together: each agrees, contradicts (False), or cannot be told (None). One that
+    contradicts is enough against it. For it all must agree: a case that was not measured might not.
+
+    >>> verdict([True, True]), verdict([True, None]), verdict([None, False]), verdict([])
+    (True, None, False, None)
+    """
+    told = list(cases)
+    if False in told:
+        return False
+    return True if told and all(told) else None
+
+
+def is_at_least(value: Summary, bound: float) -> bool | None:
+    """Whether a median reaches a bound; None where its interval holds the bound, or its samples are too few."""
+    if value.count < MIN_SAMPLES:
+        return None
+    return True if value.interval.low >= bound else False if value.interval.high < bound else None
+
+
 @dataclass
 class Content:
     """The results of a report's measurements."""
@@ -79,6 +106,11 @@ class Content:
         self.warnings += [text for text in end.warnings() if text not in self.warnings]
         self.exit_status = max(self.exit_status, end.exit_status())
         self.is_interrupted = self.is_interrupted or end.is_interrupted
+
+    def starve(self, place: str, why: str) -> None:
+        """Nothing is shown at a place, since the budget was too small: figures are missing, and the status says so."""
+        self.item(place).absent = f"{why}: give a larger --budget"
+        self.exit_status = max(self.exit_status, 2)
 
     def item(self, place: str) -> Item:
         """The item of a place, added where it is new."""
@@ -109,10 +141,10 @@ def make(published: Published, content: Content, command: str) -> Report:
     )
     report.heading("Where its figures and tables are")
     report.table(places_table(published, content))
-    report.text(published.theirs)
     by_place = {item.place: item for item in content.items}
     for place, what in published.items.items():
         _add_item(report, place, what, by_place[place])
+        _add_theirs(report, theirs.TABLES[published.name][place])
     report.conditions(content.facts)
     return report
 
@@ -130,6 +162,16 @@ def _add_item(report: Report, place: str, what: str, item: Item) -> None:
     if item.stand_in:
         report.text(item.stand_in)
     report.bullets(item.notes)
+
+
+def _add_theirs(report: Report, values: tuple[Table, ...] | str) -> None:
+    """What the published report has in the place."""
+    if isinstance(values, str):
+        report.text(f"In the report: {values}.")
+        return
+    for table in values:
+        report.table(table)
+        report.bullets(table.notes)
 
 
 def places_table(published: Published, content: Content) -> Table:

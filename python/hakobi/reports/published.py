@@ -1,7 +1,6 @@
 """The published reports whose measurements `hakobi report` repeats: what they show and what they found.
 
-Only what a report says of itself is here, in our words, with its source. Figures of theirs stand beside ours in the
-items of NAME.py where they can be cited.
+Only what a report says of itself is here, in our words, with its source. Values of theirs stand under ours: theirs.py.
 """
 
 from __future__ import annotations
@@ -11,15 +10,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Published:
-    """`items`: the report's figures, tables and open questions in its order, and what each shows. `theirs`: what stands
-    of its own values on the page."""
+    """`items`: the report's figures, tables and open questions in its order, and what each shows."""
 
     name: str
     title: str
     question: str
     source: str
     items: dict[str, str]
-    theirs: str = "Its own values are not repeated here, but for those in its findings; rows and columns are its own."
 
 
 STREAM = Published(
@@ -45,21 +42,21 @@ OPENIFS = Published(
     source="M. Richardson, G. Lister, G. Carver: Supporting Build of OpenIFS on HECToR, final report of a dCSE project "
     "and its summary on hector.ac.uk",
     items={
+        "Table 1": "files of a run with the store",
         "Table 2": "resolutions with and without the store: forecast days per day, MB a step",
-        "Table 3": "stride of the writers on the first directory",
-        "Table 4": "stride of the writers on the second directory",
-        "Table 6": "page sizes",
-        "Table 7": "stride of the writers: data files, size of each, total size, minutes",
+        "Tables 3 and 4": "writing of each file, without and with the store",
+        "Tables 5 and 6": "page sizes",
+        "Table 7": "stride of the writers in two directories: data files, size of each, minutes, days per day",
         "Table 8": "parameters of the store",
         "Figure 1": "forecast days per day over ranks",
         "Figure 2": "forecast days per day during the forecast: now, mean, peak",
+        "Figures 3 and 4": "where the time goes",
         "Figures 6, 7 and 9": "forecast days per day over number and size of stripes and stride of the writers, in two "
         "directories",
         "Figure 8": "page sizes over the forecast",
         "Threads": "ranks x threads",
         "Bit identity": "fields by either way compared",
     },
-    theirs="Of its own values only the MB of a step are repeated here, in Table 2; rows and columns are its own.",
 )
 
 HA8000 = Published(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from hakobi import statistics
 from hakobi.reports.openifs.parts import Measured
-from hakobi.reports.page import Finding
+from hakobi.reports.page import MIN_SAMPLES, Finding, verdict
 from hakobi.studies.field_store import identity, tables
-from hakobi.studies.field_store.plan import Case, Settings
+from hakobi.studies.field_store.plan import Case
 from hakobi.words import count_text, list_text, percent_text
 
 
@@ -19,24 +19,9 @@ def findings(measured: dict[str, Measured]) -> list[Finding]:
         identity_finding(measured),
         one_task_finding(measured["resolutions"], measured["strides"]),
         stripes_finding(measured["stripes"]),
-        variation_finding(
-            "It tried the FDB's configuration parameters (what it concluded is not at hand).",
-            "parameter",
-            _settings_compared(measured["parameters"]),
-            is_known=False,
-        ),
-        variation_finding(
-            "It tried the number of MPI tasks that write (what it concluded is not at hand).",
-            "stride",
-            _strides_compared(measured["strides"]),
-            is_known=False,
-        ),
-        variation_finding(
-            "It tried page sizes (what it concluded is not at hand).",
-            "page size",
-            _pages_compared(measured["forecast"]),
-            is_known=False,
-        ),
+        writers_finding(_strides_compared(measured["strides"])),
+        pages_finding(_pages_compared(measured["forecast"])),
+        directories_finding(measured["strides"]),
     ]
 
 
@@ -72,7 +57,7 @@ def one_task_finding(*measured: Measured) -> Finding:
             for storage in part.plan.storages:
                 files, store = (part.outcomes.get(Case(kind, model, storage)) for kind in ("files", "store"))
                 a, b = tables.paired(files, store, "wall_s")
-                if len(a) < 2:
+                if len(a) < MIN_SAMPLES:
                     continue
                 found = statistics.compare_interleaved(a, b)
                 where = f"{model.words()}, {storage} ({percent_text(found.estimate / statistics.summarise(a).median)})"
@@ -82,7 +67,9 @@ def one_task_finding(*measured: Measured) -> Finding:
                     (cheaper if found.estimate > 0 else dearer).append(where)
     if not cheaper and not dearer:
         why = f"files and store are never apart outside the spread ({count_text(same, 'comparison')})"
-        return _finding(published, None, why if same else "one round or none: nothing is known of the spread")
+        return _finding(
+            published, None, why if same else f"fewer than {MIN_SAMPLES} rounds: nothing is known of the spread"
+        )
     text = []
     if cheaper:
         text.append(f"the run is shorter with the store: {list_text(cheaper)}")
@@ -97,24 +84,71 @@ def one_task_finding(*measured: Measured) -> Finding:
 Compared = dict[str, tuple[list[float], list[float]]]
 
 
-def variation_finding(published: str, noun: str, compared: Compared, *, is_known: bool = True) -> Finding:
-    """Whether what was changed matters beyond the variation between runs: `compared` has, by what was changed, wall
-    times with and without of the same rounds. `is_known`: the report says that it does not matter."""
-    told = {name: pair for name, pair in compared.items() if len(pair[0]) > 1}
+def _changes(compared: Compared) -> dict[str, float | None]:
+    """What each change makes of the run's time, as a part of it, where that is outside the spread; 0 where it is not;
+    None where too few rounds had both."""
+    found: dict[str, float | None] = {}
+    for name, (changed, usual) in compared.items():
+        if len(changed) < MIN_SAMPLES:
+            found[name] = None
+            continue
+        comparison = statistics.compare_interleaved(changed, usual)
+        found[name] = comparison.estimate / statistics.summarise(usual).median if comparison.differs else 0.0
+    return found
+
+
+def _changes_words(changes: dict[str, float | None], noun: str) -> str:
+    told = {name: share for name, share in changes.items() if share is not None}
     if not told:
-        return _finding(published, None, "one round or none: nothing is known of the spread")
-    differing = []
-    for name, (changed, usual) in told.items():
-        found = statistics.compare_interleaved(changed, usual)
-        if found.differs:
-            share = found.estimate / statistics.summarise(usual).median
-            word = "longer" if share > 0 else "shorter"
-            differing.append(f"{name} ({percent_text(abs(share))} {word})")
+        return f"fewer than {MIN_SAMPLES} rounds: nothing is known of the spread"
+    differing = [
+        f"{name} ({percent_text(abs(share))} {'longer' if share > 0 else 'shorter'})"
+        for name, share in told.items()
+        if share
+    ]
+    lacking = f"; {len(changes) - len(told)} were not run often enough" if len(told) < len(changes) else ""
     if not differing:
-        because = f"none of {count_text(len(told), noun)} changes the run outside the spread"
-        return _finding(published, True if is_known else None, because)
-    because = f"{len(differing)} of {count_text(len(told), noun)} change the run outside the spread: "
-    return _finding(published, False if is_known else None, because + list_text(differing))
+        return f"none of {count_text(len(told), noun)} changes the run outside the spread{lacking}"
+    count = f"{len(differing)} of {count_text(len(told), noun)} change the run outside the spread"
+    return f"{count}: {list_text(differing)}{lacking}"
+
+
+def variation_finding(published: str, noun: str, compared: Compared) -> Finding:
+    """Whether what was changed does not matter beside the variation between runs: `compared` has, by what was changed,
+    wall times with and without of the same rounds."""
+    changes = _changes(compared)
+    cases = [None if share is None else share == 0 for share in changes.values()]
+    return _finding(published, verdict(cases), _changes_words(changes, noun))
+
+
+def writers_finding(compared: Compared) -> Finding:
+    """Each stride of the writers against every rank writing."""
+    changes = _changes(compared)
+    cases = [None if share is None else share >= 0 for share in changes.values()]
+    published = "Fewer tasks that write hardly help and often cost (Tables 3, 4 and 7)."
+    return _finding(published, verdict(cases), _changes_words(changes, "stride"))
+
+
+def pages_finding(compared: Compared) -> Finding:
+    """Huge pages against the smallest. What cannot be told from no change is no gain and no loss."""
+    changes = _changes(compared)
+    cases = [None if not share else share < 0 for share in changes.values()]
+    published = "Pages of 2 MiB are slightly better than small ones (Table 6)."
+    return _finding(published, verdict(cases), _changes_words(changes, "page size"))
+
+
+def directories_finding(part: Measured) -> Finding:
+    """The same runs in the two directories."""
+    first, second = list(part.plan.storages)[:2] if len(part.plan.storages) > 1 else ("", "")
+    compared: Compared = {}
+    for stride in part.plan.strides if second else ():
+        a, b = (part.outcomes.get(Case("store", part.plan.base, storage, stride)) for storage in (second, first))
+        compared[f"{second} with stride {stride}"] = tables.paired(a, b, "wall_s")
+    changes = _changes(compared)
+    published = "The directory matters: the same runs differ between two of them (Table 7)."
+    shares = list(changes.values())
+    agrees = True if any(shares) else None if not shares or None in shares else False
+    return _finding(published, agrees, _changes_words(changes, "stride"))
 
 
 def stripes_finding(part: Measured) -> Finding:
@@ -133,17 +167,6 @@ def stripes_finding(part: Measured) -> Finding:
     return variation_finding(
         "What Lustre's parameters change is hardly noticed beside the variation between runs.", "setting", compared
     )
-
-
-def _settings_compared(part: Measured) -> Compared:
-    usual = part.outcomes.get(part.plan.with_settings(Settings()))
-    return {
-        ", ".join(f"{name}: {value}" for name, value in settings.changes()): tables.paired(
-            part.outcomes.get(part.plan.with_settings(settings)), usual, "wall_s"
-        )
-        for settings in part.plan.settings
-        if settings.changes()
-    }
 
 
 def _strides_compared(part: Measured) -> Compared:

@@ -10,7 +10,7 @@ from hakobi.reports.page import Content, Drawing
 from hakobi.studies.field_store import figures, identity, session, stripe_figures, stripe_pages, stripes, tables
 from hakobi.studies.field_store.plan import Case, Model
 from hakobi.table import Table
-from hakobi.words import count_text, list_text
+from hakobi.words import count_text, list_text, percent_text
 
 #: MB of a step in the report: grid-point fields, spectral fields.
 THEIR_STEP_MB = {"T159": (14, 31), "T511": (133, 248)}
@@ -39,13 +39,52 @@ def add_items(content: Content, measured: dict[str, Measured]) -> None:
     _add_ranks(content, measured["ranks and threads"])
     _add_stripes(content, measured["stripes"])
     content.item("Bit identity").shown.append(identity_table(measured))
-    content.item("Table 4").stand_in = DIRECTORIES
 
 
 def _add_resolutions(content: Content, part: Measured) -> None:
     item = content.item("Table 2")
     item.shown += [tables.cost_table(part.plan, part.outcomes), volume_table(part)]
     item.notes.append(f"hakobi-weather {' '.join(part.plan.arguments)}; {DIRECTORIES}")
+    profiles = content.item("Tables 3 and 4")
+    for kind in part.plan.kinds:
+        one = part.outcomes.get(case := Case(kind, part.plan.base, FIRST))
+        if one is not None and one.profiles:
+            profiles.shown.append(tables.profile_table(case, one))
+    if not profiles.shown:
+        content.starve("Tables 3 and 4", "no run with output was finished")
+    where = content.item("Figures 3 and 4")
+    where.shown.append(time_by_part(part))
+    where.notes.append(
+        "The report's profile is by function (CrayPAT). Here the model's own clocks tell output from the rest; "
+        "perf record -g has the functions."
+    )
+
+
+def time_by_part(part: Measured) -> Table:
+    """Seconds of a run, and those that the model's slowest rank was in calls of its output."""
+    table = Table("Where the time goes", ["<resolution", "<output", "run s", "in output s", "share"], num_frozen=2)
+    for model in part.plan.models:
+        for kind in part.plan.kinds:
+            one = part.outcomes.get(Case(kind, model, FIRST) if kind != "none" else Case("none", model))
+            if one is None or not one.summaries:
+                table.add(model.resolution, kind, tables.why_none(one), "", "")
+                continue
+            run_s, output_s = one.median("wall_s"), one.median("output_s")
+            table.add(model.resolution, kind, f"{run_s:.2f}", f"{output_s:.3f}", percent_text(output_s / run_s))
+    return table
+
+
+def files_of_a_run(part: Measured) -> Table:
+    """The data files of a run in which every rank writes, and their bytes."""
+    table = Table(f"Files of a run, {part.plan.base.words()}, {FIRST}", ["bytes", "<data file"])
+    one = part.outcomes.get(Case("store", part.plan.base, FIRST, 1))
+    if one is None or not one.profiles:
+        table.add(tables.why_none(one), "")
+        return table
+    for profile in one.profiles:
+        table.add(f"{int(profile['bytes']):,}", str(profile["name"]))
+    table.notes.append("beside each data file its index; hakobi store check lists and checks both")
+    return table
 
 
 def volume_table(part: Measured) -> Table:
@@ -68,19 +107,21 @@ def volume_table(part: Measured) -> Table:
 
 
 def _add_strides(content: Content, part: Measured) -> None:
-    for place, storage in (("Table 3", FIRST), ("Table 4", SECOND)):
-        content.item(place).shown.append(speed_by_stride(part, storage))
-    content.item("Table 4").shown.append(
+    item = content.item("Table 7")
+    item.shown += [speed_by_stride(part, storage) for storage in (FIRST, SECOND)]
+    item.shown.append(
         Drawing(
             figures.stride_figure(part.plan, part.outcomes),
             f"Mean speed over the stride of the writers, {part.plan.base.words()}. Dashed: without output. Dotted: two "
             "files a step.",
-            "Line chart of forecast days per day over the stride of the writers; tables 3 and 4 have its values.",
+            "Line chart of forecast days per day over the stride of the writers; the tables have its values.",
             "openifs-strides",
             figures.stride_data(part.plan, part.outcomes),
         )
     )
-    content.item("Table 7").shown.append(files_by_stride(part))
+    item.shown.append(files_by_stride(part))
+    item.stand_in = DIRECTORIES
+    content.item("Table 1").shown.append(files_of_a_run(part))
 
 
 def speed_by_stride(part: Measured, storage: str) -> Table:
@@ -126,7 +167,7 @@ def _add_pages(content: Content, part: Measured) -> None:
     usual = part.plan.base
     lacking = huge_pages.lacking()
     cases = stripes.page_cases(usual, FIRST, lacking)
-    item = content.item("Table 6")
+    item = content.item("Tables 5 and 6")
     item.shown.append(tables.pages_table(cases, part.outcomes, lacking))
     item.notes += stripe_pages.pages_said()
     item.stand_in = (

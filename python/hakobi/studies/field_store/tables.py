@@ -74,7 +74,7 @@ def tables(plan: Plan, outcomes: Outcomes, end: End) -> list[Table]:
         *(stride_table(plan, outcomes, storage) for storage in plan.storages),
         *([settings_table(plan, outcomes)] if plan.settings else []),
         striping_table(plan, outcomes),
-        *(_profile_table(case, outcome) for case, outcome in _profiled(plan, outcomes)),
+        *(profile_table(case, outcome) for case, outcome in _profiled(plan, outcomes)),
     ]
 
 
@@ -214,7 +214,7 @@ def _profiled(plan: Plan, outcomes: Outcomes) -> list[tuple[Case, Outcome]]:
     return [(case, outcomes[case]) for case in kinds if case in outcomes]
 
 
-def _profile_table(case: Case, outcome: Outcome) -> Table:
+def profile_table(case: Case, outcome: Outcome) -> Table:
     columns = ["seconds", "MB", "MB/s", "calls", "bytes/call", "<file"]
     table = Table(f"Writing of each file, {case.kind} on {case.storage}, last round", columns)
     for one in outcome.profiles:

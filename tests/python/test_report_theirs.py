@@ -1,0 +1,45 @@
+"""Values of the published reports: each place has some, or a reason, and they stand on the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from hakobi import conditions
+from hakobi.reports import page, theirs
+from hakobi.reports.published import REPORTS
+from hakobi.table import Table
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_each_place_has_the_reports_values_or_why_there_are_none(name: str) -> None:
+    assert list(theirs.TABLES[name]) == list(REPORTS[name].items)
+    for place, values in theirs.TABLES[name].items():
+        if isinstance(values, str):
+            assert len(values) >= 7, place
+        else:
+            assert all(table.title.startswith("Theirs: ") and table.rows for table in values), place
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_their_values_stand_on_the_page(name: str) -> None:
+    published = REPORTS[name]
+    content = page.Content(conditions.collect(None))
+    for place in published.items:
+        content.item(place).absent = "nothing was run"
+    html = page.make(published, content, "hakobi report").to_html().replace("&#39;", "'")
+    for values in theirs.TABLES[name].values():
+        for value in values:
+            shown = [cell for row in value.rows for cell in row if cell] if isinstance(value, Table) else []
+            assert all(cell in html for cell in shown)
+        if isinstance(values, str):
+            assert f"In the report: {values}." in html
+
+
+def test_their_shares_are_those_of_their_times() -> None:
+    (times,), (output,) = (theirs.TABLES["stream"][place] for place in ("Table of times", "Table of output times"))
+    assert isinstance(times, Table)
+    assert isinstance(output, Table)
+    for run, cost in zip(times.rows, output.rows, strict=True):
+        none, rank_0, own, slow = map(float, run[1:])
+        assert [float(cell) for cell in cost[1:4]] == pytest.approx([rank_0 - none, own - none, slow - none], abs=0.21)
+        assert cost[4] == f"{float(cost[3]) / slow:.0%}".replace("%", " %")

@@ -71,8 +71,8 @@ MIN_SAMPLES = 3
 
 
 def verdict(cases: Iterable[bool | None]) -> bool | None:
-    """What the cases of a sentence say together: each agrees, contradicts (False), or cannot be told (None). One that
-    contradicts is enough against it. For it all must agree: a case that was not measured might not.
+    """Judges a sentence by its cases: each agrees, contradicts (False), or cannot be told (None). One that contradicts
+    is enough against it. For it all must agree: a case that was not measured might not.
 
     >>> verdict([True, True]), verdict([True, None]), verdict([None, False]), verdict([])
     (True, None, False, None)
@@ -165,7 +165,7 @@ def _add_item(report: Report, place: str, what: str, item: Item) -> None:
 
 
 def _add_theirs(report: Report, values: tuple[Table, ...] | str) -> None:
-    """What the published report has in the place."""
+    """Adds the published report's own values, or its words."""
     if isinstance(values, str):
         report.text(f"In the report: {values}.")
         return

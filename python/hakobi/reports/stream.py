@@ -236,7 +236,7 @@ def _grows(summary: StudySummary) -> Finding:
     return Finding(published, verdict(cases), _share_words(summary, ("per-process", "root")))
 
 
-#: Of a run: what a share may grow by and still be said to stay. The report's went from 0.2 to 0.8 %.
+#: A share that grows by at most this part of the run stays. The report's went from 0.2 to 0.8 %.
 _STAYS = 0.01
 
 

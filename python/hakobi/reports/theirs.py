@@ -1,4 +1,4 @@
-"""What the published reports print: values that stand under ours, place by place. The words are ours.
+"""Values that the published reports print, to stand under ours, place by place. The words are ours.
 
 A place without values has the reason instead. Where only numbers of a graph could be read off, nothing is given.
 """

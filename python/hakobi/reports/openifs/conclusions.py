@@ -85,7 +85,7 @@ Compared = dict[str, tuple[list[float], list[float]]]
 
 
 def _changes(compared: Compared) -> dict[str, float | None]:
-    """What each change makes of the run's time, as a part of it, where that is outside the spread; 0 where it is not;
+    """By change, the part of its time by which a run becomes longer where that is outside the spread; 0 where it is not;
     None where too few rounds had both."""
     found: dict[str, float | None] = {}
     for name, (changed, usual) in compared.items():

@@ -141,6 +141,26 @@ def test_too_few_samples_and_wide_ones_tell_nothing() -> None:
     assert [finding.agrees for finding in wide] == [None, None, None]
 
 
+def spread(is_alternating: bool, below: float, median: float, num: int = 10_000) -> shown.Spread:
+    quantiles = {"least": 1.0, "1 % below": below, "median": median, "most": 300.0}
+    return shown.Spread("halo", is_alternating, 20.0, (num - 1, 1), quantiles)
+
+
+@pytest.mark.parametrize(
+    ("with_computing", "agrees"),
+    [
+        (spread(True, 140, 168), True),
+        (spread(True, 165, 168), False),  # steadier
+        (spread(True, 100, 120), False),  # slower
+        (spread(True, 140, 168, num=900), None),
+    ],
+)
+def test_computing_widens_the_spread_and_leaves_the_median(with_computing: shown.Spread, agrees: bool | None) -> None:
+    alone = spread(False, 160, 170)
+    assert shown.steadiness_finding([alone, with_computing]).agrees is agrees
+    assert shown.steadiness_finding([alone]).agrees is None
+
+
 def test_wrong_bytes_have_no_rate() -> None:
     line = {"kind": "summary", "contender": "halo", "is_correct": False}
     assert shown.Rates.of([line]).mb_s == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hakobi import conditions
+from hakobi.measuring.session import LOADED
 from hakobi.reports import page, theirs
 from hakobi.reports.published import REPORTS
 from hakobi.table import Table
@@ -43,3 +44,13 @@ def test_their_shares_are_those_of_their_times() -> None:
         none, rank_0, own, slow = map(float, run[1:])
         assert [float(cell) for cell in cost[1:4]] == pytest.approx([rank_0 - none, own - none, slow - none], abs=0.21)
         assert cost[4] == f"{float(cost[3]) / slow:.0%}".replace("%", " %")
+
+
+def test_a_loaded_machine_contradicts_nobody() -> None:
+    content = page.Content({}, findings=[page.Finding("one", False, "No."), page.Finding("two", True, "Yes.")])
+    content.contradict_nobody()
+    assert [finding.agrees for finding in content.findings] == [False, True]
+    content.warnings.append(f"{LOADED}: 3 others")
+    content.contradict_nobody()
+    assert [finding.agrees for finding in content.findings] == [None, True]
+    assert content.findings[0].because == "No. The machine was loaded."

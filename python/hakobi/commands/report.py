@@ -65,6 +65,7 @@ def _run(
     command = f"hakobi report {name}"
     module = importlib.import_module(f"hakobi.reports.{name.replace('-', '_')}")
     content: pages.Content = module.measure(Order(Budget(budget_s), folder, json_file, smallest, ranks or ()))
+    content.contradict_nobody()
     if smallest:
         content.warnings.insert(0, "the smallest cases: they fill the tables and conclude nothing")
         content.findings = [replace(finding, agrees=None) for finding in content.findings]

@@ -110,6 +110,15 @@ class End:
         return 130 if self.is_interrupted else 2 if self.failure or self.gaps else 0
 
 
+def load_warnings() -> list[str]:
+    """Warnings of what else the machine does now; it is looked at for half a second."""
+    return [
+        f"{LOADED}: {fact.topic} {fact.finding}: {fact.why}"
+        for fact in contention(seconds=0.5)
+        if fact.verdict == "trap"
+    ]
+
+
 def gap_text(name: str, gap: Gap) -> str:
     """
     >>> gap_text("root, 2 ranks", Gap([0, 2], "no space left", False))
@@ -216,9 +225,7 @@ class Session(Generic[CaseT]):
             sys.stderr.write(f"{count_text(self._ended.num_resumed, 'run')} taken up from {self._log.path}\n")
 
     def _look_around(self) -> None:
-        for fact in contention(seconds=0.5):
-            if fact.verdict == "trap":
-                self._ended.load.append(f"{LOADED}: {fact.topic} {fact.finding}: {fact.why}")
+        self._ended.load += load_warnings()
         for text in self._ended.load:
             progress.say(f"hakobi: warning: {text}")
 

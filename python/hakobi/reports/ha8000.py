@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,17 @@ def _rate(figure: Figure | None, contender: str) -> str:
     if figure is None or not figure.counted_bytes:
         return ""
     rate = figure.rate(contender)
-    return f"{rate.median:.2f} ± {rate.spread:.2f}" if rate.count > 1 else f"{rate.median:.2f}"
+    digits = _digits(rate.median)
+    return f"{rate.median:.{digits}f} ± {rate.spread:.{digits}f}" if rate.count > 1 else f"{rate.median:.{digits}f}"
+
+
+def _digits(value: float) -> int:
+    """Digits behind the point that show two of a value's own.
+
+    >>> [_digits(value) for value in (12.3, 0.5, 0.051, 0.0)]
+    [2, 2, 3, 2]
+    """
+    return max(2, 1 - math.floor(math.log10(value))) if value > 0 else 2
 
 
 def _regions(outcome: Outcome) -> list[tuple[str, float, float]]:

@@ -12,6 +12,7 @@ from hakobi import conditions, programs
 from hakobi import records as record_files
 from hakobi.errors import HakobiError
 from hakobi.measuring import hypercrossbar
+from hakobi.measuring.session import load_warnings
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.reports import pacs_cs_shown as shown
@@ -99,7 +100,7 @@ class _Runs:
 def measure(order: Order) -> Content:
     """Raises HakobiError for what is wrong before the first run."""
     program = programs.find(hypercrossbar.PROGRAM)
-    content = Content(conditions.collect(program.flavour))
+    content = Content(conditions.collect(program.flavour), warnings=load_warnings())
     earlier = record_files.read(order.json) if order.json is not None and order.json.is_file() else []
     runs = _Runs(program, order, content, earlier)
     for place in ("Table 1", "Figure 1", "Table 2", "Table 3", "Question 1"):
@@ -198,6 +199,7 @@ def _add_histogram(content: Content, runs: _Runs) -> None:
         ),
         shown.spread_table(spreads, what),
     ]
+    content.findings.append(shown.steadiness_finding(spreads))
     item.notes.append(
         "Above the links' rate: after a pause each link lets 64 KiB through at once, as a switch's buffer does. "
         "The ranks meet before each exchange."

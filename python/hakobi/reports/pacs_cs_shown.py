@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from hakobi import plots, statistics
 from hakobi.records import Record
+from hakobi.reports import theirs
 from hakobi.reports.page import MIN_SAMPLES, Finding, is_at_least, verdict
 from hakobi.statistics import Summary
 from hakobi.table import Table
-from hakobi.words import binary_text, list_text
+from hakobi.words import binary_text, list_text, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,8 +29,6 @@ NAMES = {
     "buffer-arrays": "Buffer arrays",
     "buffer-arrays:2": "Buffer arrays, 2 under way",
 }
-#: PACS-CS's own figures: per cent of the links.
-THEIRS = {"send": "99", "receive": "99", "both": "93 to 96"}
 
 
 @dataclass(frozen=True, order=True)
@@ -84,7 +83,9 @@ def dimensions_table(rates: Rates, size: int) -> Table:
     columns = [f"{way} {unit}" for way in WAYS for unit in ("MB/s", "%")]
     table = Table(f"Links filled, messages of {binary_text(size)}", ["<", "<dimensions", *columns])
     table.num_frozen = 2
-    table.add("PACS-CS", "1 to 3", *[cell for way in WAYS for cell in ("", THEIRS[way])])
+    for published in theirs.TABLES["pacs-cs"]["Table 1"]:
+        for row in published.rows if isinstance(published, Table) else ():
+            table.add("PACS-CS", *row)
     for contender in CONTENDERS:
         table.rules.add(len(table.rows))
         for dimensions in (1, 2, 3):
@@ -272,6 +273,33 @@ def spread_table(spreads: Sequence[Spread], what: str) -> Table:
         when = "with computing" if spread.is_alternating else "alone"
         table.add(NAMES[spread.contender], when, *[f"{spread.quantiles[name]:.1f}" for name in columns])
     return table
+
+
+#: Exchanges below which a quantile of one in a hundred says nothing.
+_MIN_EXCHANGES = 1000
+#: Medians that differ by at most this part are about equal.
+_ABOUT = 0.1
+
+
+def steadiness_finding(spreads: Sequence[Spread]) -> Finding:
+    """Whether computing between exchanges widens their spread and leaves their median, for each of ours."""
+    published = "With computing between, exchanges spread more, and the mean is about equal (Table 2)."
+    cases: list[bool | None] = []
+    words = []
+    for contender in dict.fromkeys(spread.contender for spread in spreads if spread.contender != "mpi"):
+        both = {spread.is_alternating: spread for spread in spreads if spread.contender == contender}
+        if len(both) < 2 or min(sum(spread.counts) for spread in both.values()) < _MIN_EXCHANGES:
+            cases.append(None)
+            continue
+        medians = [both[key].quantiles["median"] for key in (False, True)]
+        tails = [1 - both[key].quantiles["1 % below"] / both[key].quantiles["median"] for key in (False, True)]
+        cases += [tails[1] > tails[0], abs(medians[1] / medians[0] - 1) <= _ABOUT]
+        words.append(
+            f"{NAMES[contender]}: median {medians[0]:.1f} MB/s alone and {medians[1]:.1f} with computing, one in a "
+            f"hundred {percent_text(tails[0])} and {percent_text(tails[1])} below it"
+        )
+    because = "; ".join(words) or f"fewer than {_MIN_EXCHANGES:,} exchanges of each were measured"
+    return Finding(published, verdict(cases), f"{because}.")
 
 
 def functions() -> Table:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hakobi.conditions import Conditions
-from hakobi.measuring.session import End
+from hakobi.measuring.session import LOADED, End
 from hakobi.records import Record
 from hakobi.report import Report
 from hakobi.reports import theirs
@@ -106,6 +106,16 @@ class Content:
         self.warnings += [text for text in end.warnings() if text not in self.warnings]
         self.exit_status = max(self.exit_status, end.exit_status())
         self.is_interrupted = self.is_interrupted or end.is_interrupted
+
+    def contradict_nobody(self) -> None:
+        """On a machine that was busy with something else no finding speaks against the report."""
+        if any(warning.startswith(LOADED) for warning in self.warnings):
+            self.findings = [
+                replace(finding, agrees=None, because=f"{finding.because} The machine was loaded.")
+                if finding.agrees is False
+                else finding
+                for finding in self.findings
+            ]
 
     def starve(self, place: str, why: str) -> None:
         """Nothing is shown at a place, since the budget was too small: figures are missing, and the status says so."""

@@ -85,8 +85,8 @@ Compared = dict[str, tuple[list[float], list[float]]]
 
 
 def _changes(compared: Compared) -> dict[str, float | None]:
-    """By change, the part of its time by which a run becomes longer where that is outside the spread; 0 where it is not;
-    None where too few rounds had both."""
+    """By change, the part of its time by which a run becomes longer, where that is outside the spread; 0 where it is
+    not; None where too few rounds had both."""
     found: dict[str, float | None] = {}
     for name, (changed, usual) in compared.items():
         if len(changed) < MIN_SAMPLES:

@@ -144,7 +144,7 @@ endfunction()
 # name, where it is ALONE, has sources other than tests, or sets up a fake device. HEAVY: with MPICH at most 2
 # ranks (it spins while it waits, and more ranks than cores then take minutes). Tests that `make test` has no
 # time for have the label long, and `make nightly` runs them: of HEAVY tests all rank counts but 1 and 3 with
-# Open MPI, and but 2 with MPICH; of others those above 3 with MPICH.
+# Open MPI, and but 2 with MPICH; of others those above 3 with MPICH, and those without RANKS.
 # FAKE_DEVICE: the drivers that it finds are those of tests/device.
 function(hakobi_test name)
     if(NOT HAKOBI_TESTS)
@@ -196,6 +196,9 @@ function(hakobi_test name)
     if(NOT arg_RANKS)
         add_test(NAME ${name} COMMAND ${program} ${files} --gtest_shuffle)
         set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT_S} ${environment})
+        if(HAKOBI_MPI_FLAVOUR STREQUAL mpich)  # it says the same with Open MPI
+            set_tests_properties(${name} PROPERTIES LABELS long)
+        endif()
         return()
     endif()
     set(long "")

@@ -46,6 +46,10 @@ class RunError(HakobiError):
     """A program that Hakobi started failed."""
 
 
+class TimeLimitError(RunError):
+    """It took longer than it may, and was ended."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is none of `known`: it names the nearest, and all of them.
 

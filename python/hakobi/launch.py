@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hakobi import allocation, files, launchers, programs
-from hakobi.errors import InputError, RunError
+from hakobi.errors import InputError, RunError, TimeLimitError
 from hakobi.launchers import Kind
 from hakobi.programs import Program
 from hakobi.reasons import reason_of
@@ -262,7 +262,7 @@ def run(
     """Runs a program to its end and returns what came of it; its failure is a status, not an exception.
 
     With `capture` its output is returned, else it goes to this process's stdout and stderr. `command` starts it
-    otherwise than `command_line` does. Raises RunError when `timeout_s` passed, InputError when the launcher is
+    otherwise than `command_line` does. Raises TimeLimitError when `timeout_s` passed, InputError when the launcher is
     missing. Rule 2 holds for every way out.
     """
     if not command:
@@ -294,7 +294,7 @@ def run(
         stdout, stderr = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired as error:
         on = f" on {ranks} ranks" if ranks else ""  # 0: the user's own command says
-        raise RunError(f"{program.name}{on} took longer than {timeout_s:g} s and was ended") from error
+        raise TimeLimitError(f"{program.name}{on} took longer than {timeout_s:g} s and was ended") from error
     finally:
         if process is not None:
             end_session(process)

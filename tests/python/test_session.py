@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hakobi import progress, records
-from hakobi.errors import FormatError, RunError, StorageError
+from hakobi.errors import FormatError, RunError, StorageError, TimeLimitError
 from hakobi.measuring import session as session_module
 from hakobi.measuring.job_log import Log
 from hakobi.measuring.machine import Fact
@@ -177,6 +177,34 @@ def test_no_job_is_started_for_which_the_time_left_is_too_short(monkeypatch: pyt
     assert end.is_out_of_time
     assert len(done) == 2
     assert end.failure is None
+
+
+@pytest.mark.parametrize("first", [WARM_UP, 0])
+def test_a_job_that_runs_on_behind_the_budget_is_no_gap(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    now_s, limits = 0.0, []
+
+    def execute(_job: Job[str]) -> list[Record]:
+        nonlocal now_s
+        limits.append(session.limit_s(600.0))
+        now_s += limits[-1]
+        raise TimeLimitError("a took longer than it may and was ended")
+
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    session = Session([Job("a", first), *in_rounds("ab", 5)], str, budget_s=300.0)
+    end = session.run(execute)
+    assert limits == [330.0]
+    assert (end.is_out_of_time, end.failure, end.gaps) == (True, None, {})
+
+
+def test_a_time_limit_of_the_job_itself_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(_job: Job[str]) -> list[Record]:
+        assert session.limit_s(60.0) == 60.0
+        raise TimeLimitError("a took longer than 60 s and was ended")
+
+    session = Session(in_rounds("a", 1), str, budget_s=300.0)
+    end = session.run(execute)
+    assert not end.is_out_of_time
+    assert list(end.gaps) == ["a"]
 
 
 def test_a_job_may_take_its_share_of_the_time_left() -> None:

@@ -7,8 +7,9 @@
    of the rounds that follow. So is, at once, one that the program refuses after it took others. `End` has the reasons.
 4. Ctrl-C ends a session early, and so does what would meet every job: an option that the first is refused for, a
    storage that fails, a failed warm-up. So does its budget: no job is started for which the time left is shorter than
-   the shortest of its like. `End` says which; the study reports what was finished until then. A job that is no longer
-   `wanted` when its turn comes is none of the session's.
+   the shortest of its like, and one that runs on behind the budget's end is ended (`limit_s`). `End` says which; the
+   study reports what was finished until then. A job that is no longer `wanted` when its turn comes is none of the
+   session's.
 5. The records of a job reach the file as a whole, when it has ended. The conditions come first: what is known before
    them waits.
 6. A later session of the same key into the same file takes up the jobs that it finds there whole. Each of a job's lines
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from hakobi import conditions, launch, progress, reasons, records
-from hakobi.errors import FormatError, HakobiError, InputError, RunError
+from hakobi.errors import FormatError, HakobiError, InputError, RunError, TimeLimitError
 from hakobi.measuring.job_log import Log
 from hakobi.measuring.machine import contention
 from hakobi.measuring.storage_model import StorageModel
@@ -38,6 +39,9 @@ CaseT = TypeVar("CaseT")
 
 #: The round of a job that warms the machine up.
 WARM_UP = -1
+
+#: A job that was begun within the budget may go on behind its end for this part of it, and for so many seconds.
+_MORE, _MORE_S = 0.1, 20.0
 
 #: How a warning of what else the machine does begins.
 LOADED = "the machine is loaded"
@@ -189,6 +193,10 @@ class Session(Generic[CaseT]):
         """The share of the time left that the running job may take so that those after it have as much."""
         return self._left_s() / self._num_left
 
+    def limit_s(self, most_s: float) -> float:
+        """The time limit for the running job: `most_s`, or what is left of the budget and a little more."""
+        return min(most_s, self._left_s() + max(_MORE_S, _MORE * self._budget_s))
+
     def run(
         self,
         execute: Callable[[Job[CaseT]], Sequence[Record]],
@@ -247,6 +255,8 @@ class Session(Generic[CaseT]):
                 self._ended.is_out_of_time = True
                 return
             lines = self._execute(index, job, execute)
+            if self._ended.is_out_of_time:
+                return
             if job.round != WARM_UP and lines is not None:
                 with launch.uninterrupted():  # a Ctrl-C must not tell the file and the table apart
                     self._count(job, list(lines), take)  # first, so that a full disk loses no figure
@@ -265,6 +275,9 @@ class Session(Generic[CaseT]):
                 with progress.phase(self._text(index), max(taken_s, default=self._expected_s)):
                     lines = execute(job)
             except (RunError, FormatError, InputError) as error:
+                if isinstance(error, TimeLimitError) and self._left_s() <= 0:
+                    self._ended.is_out_of_time = True
+                    return None
                 is_refused = isinstance(error, InputError)
                 if job.round == WARM_UP or (is_refused and not self._finished):
                     raise

@@ -442,6 +442,9 @@ def _optional(content: Content, item: Item, order: Order, plan: Plan) -> Study |
     if content.is_interrupted:
         item.absent = INTERRUPTED
         return None
+    if order.budget.left_s() < 1:
+        content.starve(item.place, "no time was left for it")
+        return None
     try:
         study = _study(order, plan, item.place)
     except HakobiError as error:

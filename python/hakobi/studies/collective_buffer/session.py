@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hakobi import conditions, programs, reasons
@@ -106,12 +106,19 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     # Whether the time left is too short does not depend on the buffer's size.
     session = Session(jobs, Case.words, alike=lambda case: case.ranks, budget_s=plan.budget_s, log=log)
     outcome.end = session.run(
-        lambda job: _run_job(plan, program, job, plan.sample_s or SAMPLING_SHARE * session.share_s),
+        lambda job: _run_job(
+            replace(plan, timeout_s=session.limit_s(plan.timeout_s)),
+            program,
+            job,
+            plan.sample_s or SAMPLING_SHARE * session.share_s,
+        ),
         lambda job, lines: _take(outcome, job.case, lines),
     )
     outcome.end.check()
     if not outcome.samples:
-        raise RunError("nothing to run")
+        raise RunError(
+            "no run was finished: give a larger --budget" if outcome.end.is_out_of_time else "nothing to run"
+        )
     return outcome
 
 

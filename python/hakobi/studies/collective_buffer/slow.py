@@ -8,7 +8,7 @@ has all of them. A loss is against the same depth without pauses.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,12 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
     log = Log(json_file, {"benchmark": "slow-rank", **facts}, key_of("slow-rank", program, facts, *same))
     session = Session(in_rounds(plan.cases(), plan.rounds), Case.words, budget_s=plan.budget_s, log=log)
     outcome.end = session.run(
-        lambda job: _run_job(plan, program, job, plan.sample_s or SAMPLING_SHARE * session.share_s),
+        lambda job: _run_job(
+            replace(plan, timeout_s=session.limit_s(plan.timeout_s)),
+            program,
+            job,
+            plan.sample_s or SAMPLING_SHARE * session.share_s,
+        ),
         lambda job, lines: outcome.samples[job.case].extend(collective.samples_of(lines, job.round)),
     )
     return outcome

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import subprocess
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from hakobi import files, launch, programs, records, statistics
@@ -84,8 +84,10 @@ def run(
     key = key_of(study, program, facts, places, models, plan.arguments)
     log = Log(json_file, {"benchmark": study, **facts}, key)
     jobs = in_rounds(list(outcomes), plan.rounds)
-    end = Session(jobs, Case.words, log=log, budget_s=budget_s).run(
-        lambda job: _run_case(plan, job, program), lambda job, lines: outcomes[job.case].take(lines, job.round)
+    session = Session(jobs, Case.words, log=log, budget_s=budget_s)
+    end = session.run(
+        lambda job: _run_case(replace(plan, timeout_s=session.limit_s(plan.timeout_s)), job, program),
+        lambda job, lines: outcomes[job.case].take(lines, job.round),
     )
     for case, outcome in outcomes.items():
         outcome.is_gap = case.words() in end.gaps and not outcome.summaries

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +122,8 @@ def run(plan: Plan, json_file: Path | None = None) -> Outcome:
     jobs = in_rounds(chosen, plan.rounds)
     session = Session(jobs, lambda transport: transport.name, budget_s=plan.total_s, log=log)
     outcome.end = end = session.run(
-        lambda job: _run_job(plan, program, job, outcome, log), lambda _job, lines: _take(outcome, lines)
+        lambda job: _run_job(replace(plan, timeout_s=session.limit_s(plan.timeout_s)), program, job, outcome, log),
+        lambda _job, lines: _take(outcome, lines),
     )
     end.check()
     for name in [name for name, gap in end.gaps.items() if gap.is_whole and name != "default"]:

@@ -72,6 +72,7 @@ class Runner:
         self._key = key
         self._beds = beds or {}
         self._largest_bytes = 0
+        self._limit_s: Callable[[float], float] = lambda most_s: most_s
         self._label = f"hakobi-{plan.app}-{os.getpid()}" if plan.keep else f"{files.own_name()}{plan.app}"
 
     def check(self) -> None:
@@ -95,6 +96,7 @@ class Runner:
         log = Log(self._json, key=self._key)
         log.begin_without_conditions()
         session = Session([warm_up, *self._plan.runs()], Case.words, budget_s=self._plan.budget_s, log=log)
+        self._limit_s = session.limit_s
         outcome.end = session.run(
             lambda job: self._execute(job, on_run, outcome), lambda _job, lines: outcome.records.extend(lines)
         )
@@ -161,7 +163,7 @@ class Runner:
                 self._program,
                 arguments,
                 case.ranks,
-                timeout_s=self._plan.timeout_s,
+                timeout_s=self._limit_s(self._plan.timeout_s),
                 extra_environment=variables,
                 command=bed.command_line(self._program, arguments, case.ranks, variables) if bed else (),
             )

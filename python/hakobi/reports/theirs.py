@@ -11,7 +11,7 @@ from hakobi.table import Table
 def _table(title: str, columns: str, rows: str, *notes: str, words: int = 0) -> Table:
     """Columns and cells are separated by `|`; the first `words` columns hold words. A line is a row."""
     headings = [cell.strip() for cell in columns.split("|")]
-    table = Table(title, ["<" + name if i < words else name for i, name in enumerate(headings)], notes=list(notes))
+    table = Table(title, [f"<{name}" if i < words else name for i, name in enumerate(headings)], notes=list(notes))
     for line in rows.strip().splitlines():
         table.add(*[cell.strip() for cell in line.split("|")])
     return table
@@ -106,7 +106,7 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
         "Table 1": (
             _table(
                 "Theirs: files of a run with the FDB, T511",
-                "bytes | file",
+                "bytes | <file",
                 """
                 165,953,536 | ….dat
                      65,536 | ….idx

@@ -125,7 +125,7 @@ def writers_finding(compared: Compared) -> Finding:
     """Each stride of the writers against every rank writing."""
     changes = _changes(compared)
     cases = [None if share is None else share >= 0 for share in changes.values()]
-    published = "Fewer tasks that write hardly help and often cost (Tables 3, 4 and 7)."
+    published = "Fewer tasks that write hardly help and often cost (Table 7)."
     return _finding(published, verdict(cases), _changes_words(changes, "stride"))
 
 
@@ -133,7 +133,7 @@ def pages_finding(compared: Compared) -> Finding:
     """Huge pages against the smallest. What cannot be told from no change is no gain and no loss."""
     changes = _changes(compared)
     cases = [None if not share else share < 0 for share in changes.values()]
-    published = "Pages of 2 MiB are slightly better than small ones (Table 6)."
+    published = "Pages of 2 MiB are slightly better than small ones (Tables 5 and 6)."
     return _finding(published, verdict(cases), _changes_words(changes, "page size"))
 
 

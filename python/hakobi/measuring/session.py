@@ -40,7 +40,7 @@ CaseT = TypeVar("CaseT")
 #: The round of a job that warms the machine up.
 WARM_UP = -1
 
-#: A job that was begun within the budget may go on behind its end for this part of it, and for so many seconds.
+#: A job that was begun within the budget may go on behind its end for this part of it, or these seconds.
 _MORE, _MORE_S = 0.1, 20.0
 
 #: How a warning of what else the machine does begins.

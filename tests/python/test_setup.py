@@ -210,7 +210,7 @@ case "$*" in *" -n "*) printf '{plan}\\n' ;; *) echo '[1/41] as ninja says it' ;
     command = [tmp_path / "tools" / "build", "openmpi", "demonstration"]
     done = subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=True, timeout=60)
     first, *more = done.stdout.splitlines()
-    assert first == "hakobi build: to compile: 40, about 2 min on 2 cores, less where ccache has them"
+    assert first == "hakobi build: to compile: 40, about 4 min on 2 cores, less where ccache has them"
     assert more[-1] == "[1/41] as ninja says it"
     assert all(line.startswith("hakobi build: ") for line in more[:-1])
 

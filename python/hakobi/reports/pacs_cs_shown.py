@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hakobi import plots, statistics
 from hakobi.records import Record
 from hakobi.reports import theirs
-from hakobi.reports.page import MIN_SAMPLES, Finding, is_at_least, verdict
+from hakobi.reports.page import Finding, is_at_least, is_less, verdict
 from hakobi.statistics import Summary
 from hakobi.table import Table
 from hakobi.words import binary_text, list_text, percent_text
@@ -108,27 +108,27 @@ def link_findings(rates: Rates) -> list[Finding]:
         cases = [
             is_at_least(rates.share(case), least - 0.05) if case is not None else None
             for name in rates.contenders()
-            for way in ways
-            for dimensions in (1, 2, 3)
-            for case in [rates.at(name, dimensions, way)]
+            for case in _cases(rates, name, ways)
         ]
         findings.append(Finding(published, verdict(cases), _least_words(rates, ways)))
     findings.append(_three_times_one(rates))
     return findings
 
 
+def _cases(rates: Rates, name: str, ways: Sequence[str]) -> list[Case | None]:
+    """A contender's cases in 1 to 3 dimensions; None where one was not measured."""
+    return [rates.at(name, dimensions, way) for way in ways for dimensions in (1, 2, 3)]
+
+
 def _least_words(rates: Rates, ways: Sequence[str]) -> str:
     words, missing = [], []
     for name in CONTENDERS:
-        shares = [rates.percent[case] for case in rates.percent if case.contender == name and case.way in ways]
-        num_cases = len(
-            {(case.dimensions, case.way) for case in rates.percent if case.contender == name}
-            & {(dimensions, way) for dimensions in (1, 2, 3) for way in ways}
-        )
-        if num_cases == 3 * len(ways):
+        cases = _cases(rates, name, ways)
+        shares = [rates.percent[case] for case in cases if case is not None]
+        if len(shares) == len(cases):
             words.append(f"{NAMES[name]} {min(shares):.1f} %")
-        elif num_cases:
-            missing.append(f"{NAMES[name]} ({num_cases} of {3 * len(ways)} cases)")
+        elif shares:
+            missing.append(f"{NAMES[name]} ({len(shares)} of {len(cases)} cases)")
     if not words and not missing:
         return "Nothing was measured."
     lacking = f" Not whole: {list_text(missing)}." if missing else ""
@@ -151,21 +151,13 @@ def _three_times_one(rates: Rates) -> Finding:
                 told.append(None)
                 continue
             ratios[way] = rates.mb_s[three].median / rates.mb_s[one].median
-            told.append(_is_three_times(rates.mb_s[three], rates.mb_s[one]))
+            told.append(is_less(rates.mb_s[one].scaled(_THREE_TIMES), rates.mb_s[three]))
         if ratios:
             way = min(ratios, key=lambda way: ratios[way])
             words.append(f"{NAMES[contender]} {ratios[way]:.2f} times ({way}; {len(ratios)} of {len(WAYS)} ways)")
     if not words:
         return Finding(published, None, "Nothing was measured.")
     return Finding(published, verdict(told), f"The least: {list_text(words)}.")
-
-
-def _is_three_times(three: Summary, one: Summary) -> bool | None:
-    if min(three.count, one.count) < MIN_SAMPLES:
-        return None
-    if three.interval.low >= _THREE_TIMES * one.interval.high:
-        return True
-    return False if three.interval.high < _THREE_TIMES * one.interval.low else None
 
 
 def _sizes(rates: Rates) -> list[int]:

@@ -90,6 +90,15 @@ def is_at_least(value: Summary, bound: float) -> bool | None:
     return True if value.interval.low >= bound else False if value.interval.high < bound else None
 
 
+def is_less(one: Summary, other: Summary) -> bool | None:
+    """Whether a median is less than another; None where they cannot be told apart."""
+    if min(one.count, other.count) < MIN_SAMPLES:
+        return None
+    if one.interval.high < other.interval.low:
+        return True
+    return False if one.interval.low > other.interval.high else None
+
+
 @dataclass
 class Content:
     """The results of a report's measurements."""

@@ -14,7 +14,7 @@ from hakobi import conditions, files, programs, statistics, testbeds
 from hakobi.errors import HakobiError
 from hakobi.measuring.session import End
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.reports.page import INTERRUPTED, MIN_SAMPLES, Content, Drawing, Finding, Item, is_at_least, verdict
+from hakobi.reports.page import INTERRUPTED, MIN_SAMPLES, Content, Drawing, Finding, Item, is_at_least, is_less, verdict
 from hakobi.reports.running import Order
 from hakobi.statistics import Summary
 from hakobi.studies.output_methods import figures, session, tables
@@ -177,15 +177,6 @@ def _findings(summary: StudySummary) -> list[Finding]:
     ]
 
 
-def _is_less(one: Summary, other: Summary) -> bool | None:
-    """Whether a time is shorter than another; None where they cannot be told apart."""
-    if min(one.count, other.count) < MIN_SAMPLES:
-        return None
-    if one.interval.high < other.interval.low:
-        return True
-    return False if one.interval.low > other.interval.high else None
-
-
 def _counted(cases: list[bool | None], what: str) -> str:
     return (
         f"of {count_text(len(cases), 'case')} {what} in {cases.count(True)}, the other way round in "
@@ -197,7 +188,7 @@ def _collected(summary: StudySummary) -> Finding:
     """Whether rank 0 beats a file a process and the gather, network by network and rank count by rank count."""
     published = "Collected by rank 0 the run is shorter than with files of each process, at every rank count (S1)."
     cases = [
-        _is_less(row.figures["root"].time, row.figures["per-process"].time)
+        is_less(row.figures["root"].time, row.figures["per-process"].time)
         for row in summary.rows
         if row.figures.keys() >= {"root", "per-process"}
     ]
@@ -229,7 +220,7 @@ def _grows(summary: StudySummary) -> Finding:
     """Whether the share of what goes through one rank, or a gather, grows on the slow network."""
     published = "Output's share of the run grows with the ranks: 22 to 58 % over 1 GbE (S2)."
     cases = [
-        _is_less(pair[0], pair[1])
+        is_less(pair[0], pair[1])
         for method in ("per-process", "root")
         if method in summary.methods and (pair := _shares(summary, method))
     ]
@@ -251,7 +242,7 @@ def _stays(summary: StudySummary) -> Finding:
         else:
             cases.append(False if last.interval.low - first.interval.high > _STAYS else None)
     if pair := _shares(summary, "root"):
-        cases.append(_is_less(pair[0], pair[1]))
+        cases.append(is_less(pair[0], pair[1]))
     is_known = len(cases) == 2
     return Finding(published, verdict(cases) if is_known else None, _share_words(summary, ("root", "parallel")))
 
@@ -264,7 +255,7 @@ def _parallel_wins(summary: StudySummary) -> Finding:
         others = [row.figures[name] for name in _THEIRS if name != "parallel" and name in row.figures]
         if "parallel" in row.figures and others:
             mine = row.figures["parallel"].output_time
-            cases.append(verdict(_is_less(mine, other.output_time) for other in others))
+            cases.append(verdict(is_less(mine, other.output_time) for other in others))
     return Finding(published, verdict(cases), _counted(cases, "cheapest"))
 
 
@@ -279,7 +270,7 @@ def _hidden(summary: StudySummary) -> Finding | None:
             continue
         cheapest = min(theirs, key=lambda found: found.output_time.median)
         mine = row.figures[name]
-        cases.append(_is_less(mine.output_time, cheapest.output_time))
+        cases.append(is_less(mine.output_time, cheapest.output_time))
         parts.append(f"{row.ranks}: {_short(mine.output_time.median)} for {_short(cheapest.output_time.median)}")
     if not parts:
         return None
@@ -329,7 +320,7 @@ def _told_apart(summary: StudySummary) -> Finding:
         if root is None or row.baseline.count < MIN_SAMPLES:
             continue
         others = [found for name, found in row.figures.items() if name != "root"]
-        is_apart = any(_is_less(found.output_time, root.output_time) for found in others)
+        is_apart = any(is_less(found.output_time, root.output_time) for found in others)
         told.append(True if is_apart and is_at_least(root.share, _HEAVY) else None)
         costs = ", ".join(f"{name} {percent_text(found.share.median)}" for name, found in row.figures.items())
         parts.append(f"{count_text(row.ranks, 'rank')}: {costs} of the run")

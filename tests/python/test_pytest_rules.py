@@ -155,6 +155,11 @@ def test_what_programs_skip_inside_is_held_against_the_table(tmp_path: Path) -> 
     assert judged("nothing\n")[0] == 2
 
 
+def test_a_skip_without_a_line_for_its_reason_is_found() -> None:
+    output = "[ RUN      ] Disk.Ends\n/src/disk_test.cpp:3: Skipped\n[  SKIPPED ] Disk.Ends (0 ms)\n"
+    assert skips.skipped_in(output) == [skips.Skip("Disk.Ends", "")]
+
+
 def test_the_table_of_ci_can_be_read() -> None:
     table = skips.read_table(ROOT / ".ci" / "skips.txt")
     for entry in table:

@@ -76,6 +76,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
         objects,
         servers,
         by_request,
+        no_locks,
         num_words
     };
     std::array<std::int64_t, num_words> words{};
@@ -93,6 +94,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
         words[by_request] = file->abilities().has_ranges ? 0 : 1;  // objects, which are read only
     }
     if (file.is_open() && comm.num_nodes() > 1) words[block] = file->abilities().writer_block_bytes;
+    if (file.is_open()) words[no_locks] = file->abilities().locks_ranges ? 0 : 1;
     mpi::all_max(comm, words);
     Opening opening;
     opening.has_failed = words[failed] != 0;
@@ -116,6 +118,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     opening.setting = setting_of(comm, opening.options, file.name(), block_bytes > 1);
     opening.setting.is_striped = opening.stripes.num_objects > 0;
     opening.setting.reads_by_request = words[by_request] != 0;
+    opening.setting.may_fill_holes = opening.setting.may_fill_holes && words[no_locks] == 0;
     return opening;
 }
 

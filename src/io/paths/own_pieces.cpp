@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "io/paths/sieve.hpp"
 #include "io/policy.hpp"
+#include "io/sieve.hpp"
 
 namespace hakobi::io::paths {
 

@@ -1,4 +1,4 @@
-#include "io/paths/sieve.hpp"
+#include "io/sieve.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@ class Sieve {
         : comm_(comm),
           file_(file),
           request_(request),
-          may_fill_holes_(may_fill_holes && file.abilities().locks_ranges),
+          may_fill_holes_(may_fill_holes),
           at_(request.file),
           memory_(request.memory),
           window_(static_cast<std::size_t>(policy::sieve_window + page_bytes)) {}

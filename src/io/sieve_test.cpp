@@ -1,4 +1,4 @@
-#include "io/paths/sieve.hpp"
+#include "io/sieve.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

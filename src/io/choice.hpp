@@ -109,8 +109,8 @@ struct OwnRequest {
     std::int64_t num_pieces = 0;
     Service service = Service::unknown;
 };
-/// How a rank moves its own pieces: several under way at once; one after the other; by data sieving. Pieces in
-/// no order are moved one after the other: of two that overlap, the later one wins.
+/// How a rank moves its own pieces: several under way at once; one after the other; by data sieving. Pieces
+/// in no order are moved one after the other: of two that overlap, the later one wins.
 enum class Way { in_flight, in_line, sieve };
 struct OwnChoice {
     Way way = Way::in_line;

@@ -28,7 +28,7 @@ struct Coming {
     bool has_given_up = false;  ///< an access of this rank may never end
 };
 
-/// What a path's work for the leader has come to, done while the node's ranks meet.
+/// The result of a path's work for the leader, done while the node's ranks meet.
 struct LeadersPart {
     Status status;
     bool has_waited = false;  ///< for storage of which nothing is known

@@ -74,9 +74,9 @@ Layout build(const StepDescription& step) {
 
 class Vtkhdf final : public Format {
   public:
-    [[nodiscard]] std::string_view name() const override { return "vtkhdf"; }
-    [[nodiscard]] std::string_view extension() const override { return ".hdf"; }
-    [[nodiscard]] bool holds_meshes() const override { return true; }
+    Vtkhdf()
+        : Format(
+              {.name = "vtkhdf", .extension = ".hdf", .holds_meshes = true, .growing = &growing_vtkhdf()}) {}
     [[nodiscard]] Status check(const StepDescription& step) const override {
         if (!step.axes.empty() || !step.time_attributes.empty())
             return {ErrorCode::unsupported, "files of the format vtkhdf have no axes"};
@@ -102,14 +102,6 @@ class Vtkhdf final : public Format {
         } catch (const std::bad_alloc&) {
             return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
         }
-    }
-    [[nodiscard]] bool holds_steps() const override { return true; }
-    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> begin_file() const override {
-        return begin_file_vtkhdf();
-    }
-    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
-        const std::string& path, const StepDescription& next) const override {
-        return resume_file_vtkhdf(path, next);
     }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_vtkhdf(path, Links::followed);

@@ -3,11 +3,13 @@
 #include "format/zarr/zarr.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "format/chunks.hpp"
 #include "format/zarr/array.hpp"
+#include "format/zarr/metadata.hpp"
 #include "format/zarr/store.hpp"
 
 namespace hakobi::format {
@@ -21,6 +23,7 @@ void add_member(Layout& layout, const FieldDescription& field, std::span<const S
     const std::int64_t begin = (layout.file_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
     const zarr::Array array = zarr::array_of(field, field.dims);
     const std::int64_t num_chunks = array.num_chunks_in_all();
+    assert(!array.is_packed() || std::ssize(chunks) == num_chunks);
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(num_chunks)), lengths = offsets, places;
     std::int64_t end = begin;
     for (std::size_t c = 0; c < offsets.size(); ++c) {
@@ -116,6 +119,7 @@ class Zarr final : public Format {
     }
     [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
                                          std::span<const std::vector<StoredChunk>> chunks) const override {
+        assert(chunks.empty() || chunks.size() == step.fields.size());
         Layout layout;
         for (std::size_t f = 0; f < step.fields.size(); ++f)
             add_member(layout, step.fields[f],

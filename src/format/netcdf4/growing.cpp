@@ -5,6 +5,7 @@
 #include <hakobi/version.h>
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
@@ -118,6 +119,7 @@ class GrowingNetcdf final : public GrowingHdf5 {
             scales.push_back(
                 builder.create_dimension(first_, dimension, static_cast<int>(scales.size()), is_first()));
         }
+        assert(once == once_.size());
         for (std::size_t f = 0; f < first_.fields.size(); ++f)
             create_field(builder, f, dimensions.of_field[f], scales, placement);
         builder.close();

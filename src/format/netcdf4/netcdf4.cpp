@@ -23,6 +23,7 @@
 
 #include <hakobi/version.h>
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -64,6 +65,7 @@ std::int64_t offset_of_record(hid_t dataset) {
 /// Gives every chunk its place: SparseImage::take_left.
 void place_chunks(hid_t dataset, const FieldDescription& field, const ChunkGrid& grid,
                   std::span<const StoredChunk> chunks) {
+    assert(std::ssize(chunks) == grid.num_chunks());
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         std::vector<hsize_t> start(field.is_static ? 0 : 1, 0);
         for (const std::int64_t at : grid.start_of(static_cast<std::int64_t>(i)))
@@ -97,6 +99,7 @@ hid_t create_field(Builder& builder, const FieldDescription& field, const std::v
 
 Layout build(const StepDescription& step, const Dimensions& dimensions,
              std::span<const std::vector<StoredChunk>> chunks) {
+    assert(chunks.empty() || chunks.size() == step.fields.size());
     const std::vector<ChunkGrid> grids = chunk_grids(step.fields);
     SparseImage image;
     Layout layout;

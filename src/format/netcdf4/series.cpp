@@ -22,6 +22,7 @@
 #include <hakobi/version.h>
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <new>
@@ -91,6 +92,7 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
     if (const void* fill = address_of(field.fill_value); fill != nullptr)
         check(H5Pset_fill_value(own, type, fill), "H5Pset_fill_value");
     const std::vector<bool>& has = series.has[f];
+    assert(has.size() == series.sources.size());
     if (field.is_static) {
         for (std::size_t s = has.size(); s-- > 0;) {
             if (!has[s]) continue;
@@ -128,6 +130,8 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
 hid_t create_copy(Builder& builder, const SeriesDescription& series, std::size_t f) {
     const FieldDescription& field = series.shown.fields[f];
     const hid_t type = native_type(field.type);
+    assert(std::ssize(series.copies[f]) ==
+           std::ssize(series.times) * field.num_elements() * bytes_of(field.type));
     std::vector<std::int64_t> extents = field.global;
     extents.insert(extents.begin(), std::ssize(series.times));
     const hid_t dataset =
@@ -173,6 +177,7 @@ bool has_name(const SeriesDescription& series, const Dimensions& dimensions, std
 }
 
 Layout build(const SeriesDescription& series, const Dimensions& dimensions, const std::string& folder) {
+    assert(series.has.size() == series.shown.fields.size() && series.numbers.size() == series.times.size());
     SparseImage image;
     {
         Builder builder(image, 1, H5F_LIBVER_V110);

@@ -14,6 +14,8 @@
 //     description only.
 #include "format/vtkhdf/vtkhdf.hpp"
 
+#include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "format/alignment.hpp"
@@ -93,7 +95,9 @@ class Vtkhdf final : public Format {
         return {};
     }
     [[nodiscard]] Result<Layout> lay_out(
-        const StepDescription& step, std::span<const std::vector<StoredChunk>> /*chunks*/) const override {
+        const StepDescription& step,
+        [[maybe_unused]] std::span<const std::vector<StoredChunk>> chunks) const override {
+        assert(std::ranges::all_of(chunks, [](const auto& of_field) { return of_field.empty(); }));
         const QuietErrors quiet;
         try {
             return build(step);

@@ -29,7 +29,7 @@ std::int64_t Ahead::num_alone() const {
 // Step 4.
 std::int64_t Ahead::num_needed() const {
     if (num_alone() == num_alone_seen_) return num_needed_;
-    return is_costly_alone_ ? never : std::min(2 * num_needed_, policy::most_calls_before_ahead);
+    return is_costly_alone_ ? never : std::min(2 * num_needed_, policy_limits::most_calls_before_ahead);
 }
 
 bool Ahead::would_grant(const AheadTerms& terms) const {

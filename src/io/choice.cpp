@@ -10,8 +10,8 @@ namespace {
 /// Whether a rank's requests of at most `size_bytes` are so short that the shuffle's stages have nothing to
 /// overlap with.
 bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes, bool is_write) {
-    return size_bytes <= policy::short_request && piece_bytes >= policy::short_request_piece &&
-           (!is_write || size_bytes <= policy::short_request_written_pieces * piece_bytes);
+    return size_bytes <= policy().short_request && piece_bytes >= policy().short_request_piece &&
+           (!is_write || size_bytes <= policy().short_request_written_pieces * piece_bytes);
 }
 
 struct PathAndWhy {
@@ -23,12 +23,12 @@ PathAndWhy in_memory(const FileSetting& setting, const Facts& facts) {
     const RequestTotals& totals = facts.totals;
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
     if (totals.num_ranks_with_data == 1) return {Path::own_pieces, Why::one_rank_has_data};
-    if (piece >= (facts.is_write ? policy::direct_write_piece : policy::direct_read_piece))
+    if (piece >= (facts.is_write ? policy().direct_write_piece : policy().direct_read_piece))
         return {Path::own_pieces, Why::large_pieces_in_memory};
     if (setting.is_one_node && is_short(totals.largest_size_bytes, piece, facts.is_write))
         return {Path::own_pieces, Why::little_in_memory};
-    const std::int64_t part = (totals.end_bytes - totals.begin_bytes) / policy::least_sparse_part;
-    if (piece >= policy::sparse_piece && totals.size_bytes <= part)
+    const std::int64_t part = (totals.end_bytes - totals.begin_bytes) / policy().least_sparse_part;
+    if (piece >= policy().sparse_piece && totals.size_bytes <= part)
         return {Path::own_pieces, Why::far_apart_in_memory};
     return {Path::two_phase, Why::fine_pieces};
 }
@@ -39,7 +39,7 @@ bool are_mailboxes_served(const Facts& facts) {
     const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
     return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
            !facts.totals.any.has_device_memory &&
-           (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy::most_waiting_runs));
+           (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy().most_waiting_runs));
 }
 
 // The first rule that holds decides.
@@ -65,14 +65,14 @@ PathAndWhy path_of(const FileSetting& setting, const Facts& facts) {
 }  // namespace
 
 std::int64_t large_piece_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {
-    return std::min(cb_bytes, std::max<std::int64_t>(policy::large_piece, 2 * striping_unit_bytes));
+    return std::min(cb_bytes, std::max<std::int64_t>(policy().large_piece, 2 * striping_unit_bytes));
 }
 
 std::int64_t most_cycle_bytes(const RequestTotals& totals) {
-    if (totals.service == Service::from_memory) return policy::cached_cycle;
+    if (totals.service == Service::from_memory) return policy().cached_cycle;
     // An access reads a cycle from its first piece to its last.
     if (totals.joined_bytes > 0 && totals.joined_bytes <= (totals.end_bytes - totals.begin_bytes) / 2)
-        return policy::requested_gap;
+        return policy().requested_gap;
     return 0;
 }
 
@@ -144,13 +144,13 @@ AheadTerms terms_after(const FileSetting& setting, const Facts& facts) {
     // ranks share need the aggregator, and what several read is read once by it.
     const bool is_apart = totals.size_bytes <= totals.end_bytes - totals.begin_bytes;
     if ((is_waiting || facts.has_waited) && is_apart && !setting.is_direct_io &&
-        setting.num_ranks <= policy::most_waiting_ranks && totals.largest_size_bytes <= setting.cb_bytes)
+        setting.num_ranks <= policy().most_waiting_ranks && totals.largest_size_bytes <= setting.cb_bytes)
         return {.is_granted = true,
                 .is_costly_alone = true,
-                .most_bytes = is_waiting ? setting.cb_bytes : policy::tried_piece - 1};
+                .most_bytes = is_waiting ? setting.cb_bytes : policy().tried_piece - 1};
     // Nobody has tried the storage with more, and it did not make these wait.
     if (are_mailboxes_served(facts) && totals.service == Service::unknown && !facts.has_waited)
-        return {.is_granted = true, .most_bytes = policy::tried_piece - 1};
+        return {.is_granted = true, .most_bytes = policy().tried_piece - 1};
     return {};
 }
 
@@ -160,15 +160,15 @@ OwnChoice choose_own(const FileSetting& setting, const OwnRequest& own, bool is_
         return {Way::in_flight};
     if (own.service != Service::from_memory) return {Way::in_line};
     const bool is_sieved = own.is_ordered && !setting.is_direct_io && own.num_pieces > 1 &&
-                           own.size_bytes / own.num_pieces < policy::direct_read_piece;
-    return {is_sieved ? Way::sieve : Way::in_line, own.is_write && own.size_bytes > policy::gated_from};
+                           own.size_bytes / own.num_pieces < policy().direct_read_piece;
+    return {is_sieved ? Way::sieve : Way::in_line, own.is_write && own.size_bytes > policy().gated_from};
 }
 
 bool is_trial_wanted(const FileSetting& setting, const OwnRequest& own, bool is_hidden) {
     return own.service == Service::unknown && own.is_ordered && own.size_bytes > 0 &&
            setting.shuffle != ShuffleHint::always && !is_hidden && !setting.shares_blocks &&
            !setting.is_striped && !setting.has_limit &&
-           own.size_bytes / own.num_pieces >= policy::tried_piece;
+           own.size_bytes / own.num_pieces >= policy().tried_piece;
 }
 
 }  // namespace hakobi::io

@@ -33,7 +33,7 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     mine.size_bytes = file.size_bytes() - done;
     mine.num_pieces = file.num_pieces();
     if (setting_.reads_by_request && !request.is_write)
-        mine.joined_bytes = bytes_with_gaps(file, policy::requested_gap);
+        mine.joined_bytes = bytes_with_gaps(file, policy().requested_gap);
     if (done == 0) return mine;
     Cursor cursor(file);
     cursor.seek(done);
@@ -125,7 +125,7 @@ void Meeting::try_storage(const Request& request, Progress& progress) {
         return;
     progress.status = file_.need();
     if (!progress.status.ok()) return;
-    const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy::tried);
+    const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy().tried);
     const PiecesResult tried =
         move_pieces(comm_, *file_, nullptr, 1,
                     {request.file, request.memory, request.origin, 0, length, request.is_write, length});

@@ -22,7 +22,7 @@ class Sieve {
           may_fill_holes_(may_fill_holes),
           at_(request.file),
           memory_(request.memory),
-          window_(static_cast<std::size_t>(policy::sieve_window + page_bytes)) {}
+          window_(static_cast<std::size_t>(policy().sieve_window + page_bytes)) {}
 
     PiecesResult run() {
         at_.seek(request_.stream_begin);
@@ -30,7 +30,7 @@ class Sieve {
         while (at_.stream() < request_.stream_end && result_.status.ok() && !is_over_) {
             stretch_.begin_bytes = at_.offset();
             stretch_.stream_to = std::min(
-                request_.stream_end, request_.file.bytes_below(stretch_.begin_bytes + policy::sieve_window));
+                request_.stream_end, request_.file.bytes_below(stretch_.begin_bytes + policy().sieve_window));
             Cursor last(request_.file);
             last.seek(stretch_.stream_to - 1);
             stretch_.length_bytes = last.offset() + 1 - stretch_.begin_bytes;
@@ -59,7 +59,7 @@ class Sieve {
         if (request_.is_write && !may_fill_holes_) return false;
         const std::int64_t num_pieces =
             std::max<std::int64_t>(1, data_bytes() * request_.file.num_pieces() / request_.file.size_bytes());
-        return stretch_.length_bytes <= num_pieces * policy::sieved_stride;
+        return stretch_.length_bytes <= num_pieces * policy().sieved_stride;
     }
     [[nodiscard]] std::span<std::byte> window() {
         return {congruent_with(stretch_.begin_bytes, window_.data()),

@@ -44,7 +44,7 @@ bool joins(const Mail& first, std::int64_t end_bytes, const Mail& next, bool is_
     const std::int64_t gap = next.offset - end_bytes;
     // Writing joins touching pieces only: holes are not ours, and of overlapping pieces one wins a byte.
     if (is_write) return gap == 0;
-    return gap <= policy::joined_gap && end_of(next) - first.offset <= policy::most_read_run;
+    return gap <= policy().joined_gap && end_of(next) - first.offset <= policy().most_read_run;
 }
 
 Status write_run(storage::File& file, std::span<const Mail> run, std::vector<std::byte>& joined) {
@@ -143,7 +143,7 @@ LeadersPart Mailbox::serve(const Facts& facts) {
     Status status = serve_mailboxes(*file_, control_.places(), facts.is_write);
     storage::ServiceSample sample;
     if (clock) clock->stop(sample);
-    return {std::move(status), sample.asleep_s > policy::waited_s};
+    return {std::move(status), sample.asleep_s * 1e6 > static_cast<double>(policy().waited_us)};
 }
 
 void Mailbox::collect(const Request& request, Progress& progress) {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError, HakobiError, InputError
-from hakobi.post.catalogue import OpenStep, Series, Steps, identifier
+from hakobi.post.catalogue import OpenStep, Series, Steps, StoreSeries, identifier
 from hakobi.post.mesh import MeshField
+from hakobi.post.place import Location
 from hakobi.post.pyramid import levels_of as levels_of
 from hakobi.post.reduction import statistics_of
 from hakobi.post.source import Axis, Field, default_field
@@ -23,6 +25,8 @@ _SAMPLE_BYTES, _NUM_PIECES, _PIECE = 256 << 20, 800, 128
 #: The most points of a line, and the most steps of a time series in one answer.
 MOST_SAMPLES = 2048
 MOST_STEPS = 400
+#: Files whose steps are counted one by one.
+MOST_COUNTED = 5000
 
 
 def number(value: float) -> float | str | None:
@@ -36,9 +40,10 @@ def describe_series(series: Series) -> dict[str, Any]:
     return {"id": series.id, "name": series.key, "runs": series.runs(), "count": len(series.numbers)}
 
 
-def describe_step(opened: OpenStep) -> dict[str, Any]:
-    """Everything that the client must know to draw."""
+def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
+    """Everything that the client must know to draw. Where `is_of_time`, it is another for each time of the file."""
     step = opened.step
+    time = min(max(0, time), max(0, len(step.times) - 1))
     axes: dict[str, Any] = {}
     fields = []
     for field in step.all_fields():
@@ -52,7 +57,7 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
             {
                 "id": identifier(field.name),
                 "name": field.name,
-                "units": field.units,
+                "units": field.shown_units,
                 "long_name": field.long_name,
                 "axes": names,
                 "shape": field.shape,
@@ -62,13 +67,13 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
                 "num_bytes": field.num_bytes,
                 "has_overview": has_overview,
                 "is_on_map": field.on_map is not None,
-                **({"location": field.location, "dataset": field.dataset} if isinstance(field, MeshField) else {}),
+                **(_describe_place(opened, field, time) if isinstance(field, MeshField) else {}),
             }
         )
     return {
         "version": opened.version,
         "path": str(step.path),
-        "num_bytes": step.num_bytes,
+        "num_bytes": step.num_bytes_at(time),
         "overview_bytes": opened.overview.num_bytes if opened.overview else 0,
         "times": [number(t) for t in step.times],
         "time_units": step.time_units,
@@ -79,29 +84,42 @@ def describe_step(opened: OpenStep) -> dict[str, Any]:
         "left_out": step.left_out,
         "kind": step.found.kind,
         "label": step.found.label,
-        **_describe_mesh(opened),
+        "is_of_time": len(step.times) > 1 and step.found.kind in ("vtkhdf", "zarr"),
+        **_describe_mesh(opened, time),
     }
 
 
-def _describe_mesh(opened: OpenStep) -> dict[str, Any]:
+def _describe_place(opened: OpenStep, field: MeshField, time: int) -> dict[str, Any]:
+    """Where the values of a mesh's field are in the file."""
+    mesh = opened.step.mesh
+    assert mesh is not None
+    start, width = mesh.place_of(field, time)
+    count = mesh.num_points(time) if field.location == "point" else mesh.num_cells(time)
+    rows = [start, start + count] if field.num_times else None
+    return {"location": field.location, "dataset": field.dataset, "rows": rows, "width": width,
+            "component": field.component}  # fmt: skip
+
+
+def _describe_mesh(opened: OpenStep, time: int) -> dict[str, Any]:
     """`keys` has one entry a time, or one for all: where it is equal, geometry is too."""
     mesh = opened.step.mesh
     if mesh is None or opened.bounds is None:
         return {}
-    keys = [identifier(mesh.key(time)) for time in range(mesh.num_times)]
+    low, high = opened.bounds(time)
+    keys = [identifier(mesh.key(number)) for number in range(mesh.num_times)]
     return {
         "mesh": {
-            "num_points": mesh.num_points(0),
-            "num_cells": mesh.num_cells(0),
-            "low": opened.bounds[0].tolist(),
-            "high": opened.bounds[1].tolist(),
+            "num_points": mesh.num_points(time),
+            "num_cells": mesh.num_cells(time),
+            "low": low.tolist(),
+            "high": high.tolist(),
             "keys": keys[:1] if len(set(keys)) == 1 else keys,
         }
     }
 
 
 def _describe_axis(axis: Axis) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": axis.name, "size": axis.size, "units": axis.units, "kind": axis.kind}
+    told: dict[str, Any] = {"name": axis.name, "size": axis.size, "units": axis.shown_units, "kind": axis.kind}
     if axis.coordinates is not None:
         values = np.asarray(axis.coordinates)
         steps = np.diff(values)
@@ -189,6 +207,19 @@ def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -
         except (FormatError, OSError, KeyError):
             points.append([f"{name}.0", None, None])
     return {"points": points, "time_units": units, "stride": stride}
+
+
+def count_steps(series: Series, count: Callable[[Location], int]) -> list[list[int]]:
+    """How many steps the files have, as runs [steps, files]. Where the first and the last file have one, so have those
+    between them; of very many files all are taken for such as the first. `count` is that of one file."""
+    numbers = [int(number) for number in series.numbers]
+    if isinstance(series, StoreSeries) or not numbers:
+        return [[1, len(numbers)]]
+    first, last = count(series.path(numbers[0])), count(series.path(numbers[-1]))
+    inner = numbers[1:-1]
+    is_alike = first == last == 1 or len(inner) > MOST_COUNTED
+    found = [first, *(first if is_alike else count(series.path(number)) for number in inner), last]
+    return [[steps, len(list(files))] for steps, files in itertools.groupby(found[: len(numbers)])]
 
 
 def field_of(opened: OpenStep, field_id: str) -> Field:

@@ -12,6 +12,7 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError
 from hakobi.post import zarr_store
+from hakobi.post.cache import Cache
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.place import Location, ObjectPath, below
@@ -257,7 +259,7 @@ class OpenStep:
     step: Step
     overview: Overview | None
     version: str
-    bounds: tuple[Array, Array] | None = None  # of the mesh's points, where it has a mesh
+    bounds: Callable[[int], tuple[Array, Array]] | None = None  # of the mesh's points at a time, where it has a mesh
 
 
 class Steps:
@@ -267,7 +269,7 @@ class Steps:
         self._root, self._most = root, most
         self._lock = threading.Lock()
         self._open: OrderedDict[tuple[str, int], OpenStep] = OrderedDict()
-        self._bounds: OrderedDict[str, tuple[Array, Array]] = OrderedDict()
+        self._bounds: Cache[tuple[Array, Array]] = Cache(256, lambda _: 1)
 
     def get(self, series: Series, number: int) -> OpenStep:
         """The step as it is now. Raises KeyError, FormatError (torn, being written), OSError (gone, no permission)."""
@@ -296,21 +298,11 @@ class Steps:
             overview = None
         state = overview_state(step.path) if overview else None
         version = identifier(f"{step.identity()} {state}", 5)
-        return OpenStep(step, overview, version, self._bounds_of(step))
-
-    def _bounds_of(self, step: Step) -> tuple[Array, Array] | None:
-        if step.mesh is None:
-            return None
-        key = step.mesh.points_key(0)
-        with self._lock:
-            known = self._bounds.get(key)
-        if known is None:
-            known = step.mesh.bounds(0)
-            with self._lock:
-                self._bounds[key] = known
-                while len(self._bounds) > 256:
-                    self._bounds.popitem(last=False)
-        return known
+        mesh = step.mesh
+        if mesh is None:
+            return OpenStep(step, overview, version)
+        bounds = lambda time: self._bounds.get(mesh.points_key(time), lambda: mesh.bounds(time))  # noqa: E731
+        return OpenStep(step, overview, version, bounds)
 
 
 def _fits(overview: Overview, step: Step) -> bool:

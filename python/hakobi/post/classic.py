@@ -206,6 +206,7 @@ class _Survey:
             dtype=variable.dtype,
             units=_text(variable, "units"),
             long_name=_text(variable, "long_name"),
+            standard_name=_text(variable, "standard_name"),
             offset_bytes=variable.begin,
             fill=tuple(v for v in fills if v is not None),
             packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),

@@ -168,6 +168,8 @@ class _Survey:
             return 1 if len(names) >= MOST_FIELDS else None
 
         self._file.visititems(visit)
+        places = {name: place for place, name in enumerate(self._file)}  # in the order of creation, where that is known
+        names.sort(key=lambda name: places[name.partition("/")[0]])
         found = Found(self._fields, left_out=self._left_out, source=attribute_text(self._file, "source"))
         for name in names:
             dataset = self._file[name]
@@ -255,6 +257,7 @@ class _Survey:
             dtype=dataset.dtype,
             units=attribute_text(dataset, "units"),
             long_name=attribute_text(dataset, "long_name"),
+            standard_name=attribute_text(dataset, "standard_name"),
             offset_bytes=offset,
             fill=tuple(
                 v

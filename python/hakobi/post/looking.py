@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import zlib
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ from hakobi.errors import HakobiError, InputError
 from hakobi.post import answers, tiles
 from hakobi.post import volume as volumes
 from hakobi.post.catalogue import OpenStep, Series, Steps, StoreSeries, overview_state, state_of
+from hakobi.post.glance import glance
 from hakobi.post.mesh import MeshField
 from hakobi.post.meshes import Shapes
 from hakobi.post.place import Identity, Location, ObjectPath
-from hakobi.post.reaching import is_current
+from hakobi.post.reaching import is_current, seen
 from hakobi.post.source import Field, default_field
 from hakobi.post.stored import Archive
 
@@ -82,6 +84,7 @@ class Looker:
         self._steps = Steps(root, 16)
         self._shapes = Shapes(64 << 20)
         self._archives: dict[Path, Archive] = {}
+        self._counts: dict[Location, tuple[Identity | None, int]] = {}
 
     # JSON
 
@@ -90,7 +93,7 @@ class Looker:
         return Known(opened.version, opened.step.path, opened.step.identities, state_of(opened))
 
     def step(self, place: Place, _field: str) -> dict[str, Any]:
-        return answers.describe_step(self._open(place))
+        return answers.describe_step(self._open(place), place.time)
 
     def start(self, place: Place) -> dict[str, Any]:
         """The answer to the page's first question."""
@@ -112,6 +115,20 @@ class Looker:
 
     def times(self, series: Series, field: str, at: list[int]) -> dict[str, Any]:
         return answers.read_times(self._own(series), self._steps, field, at)
+
+    def counts(self, series: Series) -> dict[str, Any]:
+        return {"steps": answers.count_steps(series, self._count)}
+
+    def _count(self, path: Location) -> int:
+        """The steps of a file; one where it cannot be read. What was counted is known until the file is another."""
+        identity = seen(path)
+        known = self._counts.get(path)
+        if known is None or identity is None or known[0] != identity:
+            steps = 1
+            with contextlib.suppress(HakobiError, OSError):
+                steps = max(1, len(glance(path).times))
+            known = self._counts[path] = (identity, steps)
+        return known[1]
 
     def source(self, place: Place, field: str, shape: str, detail: int, number: int) -> dict[str, Any]:
         opened, this, time = self._mesh_field(place, field)

@@ -200,6 +200,10 @@ class Mesh:
         field = self.fields[name]
         return _component(field, self._arrays[field.dataset].at(rows, self._base(field, time)))
 
+    def place_of(self, field: MeshField, time: int) -> tuple[int, int]:
+        """The first row of a field's values in its data set, and how many numbers a row is; 0: it has no columns."""
+        return self._base(field, time), (*self._arrays[field.dataset].shape, 0)[1]
+
     def _base(self, field: MeshField, time: int) -> int:
         if field.dataset in self._bases:
             return self._bases[field.dataset][min(time, len(self._bases[field.dataset]) - 1)]

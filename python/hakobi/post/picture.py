@@ -99,7 +99,7 @@ def _innermost(steps: Steps, catalogue: Catalogue, series: Series, number: int) 
     for other in sorted(others, key=lambda s: s.key)[:7]:
         with contextlib.suppress(HakobiError, OSError, KeyError):
             part = steps.get(other, number)
-            if part.bounds is not None and _is_around(found.bounds, part.bounds):
+            if part.bounds is not None and found.bounds is not None and _is_around(found.bounds(0), part.bounds(0)):
                 found = part
     return found
 

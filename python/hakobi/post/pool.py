@@ -159,10 +159,10 @@ class Pool:
         async with self._changed:
             self._changed.notify_all()
 
-    async def call(self, key: Any, part: str, name: str, *arguments: Any, limit_s: float | None = None) -> Any:
+    async def call(self, key: Any, part: str, name: str, *arguments: Any) -> Any:
         """Returns the method's result. `key` is what it opens and `part` what it reads of it, for which it is refused
         after a failure. Raises RefusedError, and what the method raises."""
-        limit_s = self._bounds.limit_s if limit_s is None else limit_s
+        limit_s = self._bounds.limit_s
         until, text = self._refused.get((key, part), (0.0, ""))
         if time.monotonic() < until:
             raise RefusedError(text)
@@ -181,8 +181,7 @@ class Pool:
                 text = f"This took longer than {limit_s:g} s and was given up: `hakobi post --limit` gives more time."
             else:
                 text = "This ended the process that read it: the file is damaged, or the machine has no memory left."
-            if limit_s == self._bounds.limit_s:
-                self._refuse(key, part, text)
+            self._refuse(key, part, text)
             raise RefusedError(text) from None
         except asyncio.CancelledError:  # its answer is still to come
             self._drop(process)

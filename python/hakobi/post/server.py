@@ -5,6 +5,7 @@
     /api/series                               what lies below the root
     /api/<series>/<step>                      a step: fields, axes, version
     /api/<series>/<step>/<field>/…            statistics; point?at=z,y,x and line?from=…&to=…: exact values
+    /api/<series>/counts                      how many steps its files have
     /api/<series>/times/<field>?at=z,y,x      a field at one point over the steps
     /api/events                               new steps, as server-sent events
     /tile/<series>/<step>/<version>/<field>/<level>/<axis>/<index>/<row>/<column>
@@ -53,7 +54,7 @@ from hakobi.post.watch import Watcher
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 _FOR_EVER = "private, max-age=31536000, immutable"
 #: The page comes without its first step where that takes longer.
-_START_S = 5.0
+_START_S = 0.2
 _MOST_KNOWN = 10_000
 _log = logging.getLogger("hakobi.post")
 
@@ -69,6 +70,7 @@ class Server:
         self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
         self._cache: Cache[bytes] = Cache(cache_bytes, len)
         self._coming: dict[str, asyncio.Task[bytes]] = {}
+        self._starting: dict[tuple[str, int], asyncio.Task[Any]] = {}
         self._watcher = Watcher(catalogue, poll_s)
         self._static = _load_static()
         self._static_version = identifier("".join(sorted(tag for _, tag in self._static.values())))
@@ -83,6 +85,7 @@ class Server:
             Route("/api/series", self._json(self._list)),
             Route("/api/events", self._events),
             Route("/api/{series}/times/{field}", self._json(self._times)),
+            Route("/api/{series}/counts", self._json(self._counts)),
             Route("/api/{series}/{step}", self._json(self._of_step("step"))),
             Route("/api/{series}/{step}/{field}/statistics", self._json(self._of_step("statistics"))),
             Route("/api/{series}/{step}/{field}/point", self._json(self._of_step("point", "at"))),
@@ -136,8 +139,11 @@ class Server:
 
     def _of_step(self, name: str, *cells: str) -> Callable[[Request], Awaitable[dict[str, Any]]]:
         async def make(request: Request) -> dict[str, Any]:
-            field = request.path_params.get("field", "")
-            return await self._ask(name, self._place(request), field, *(_cell(request, cell) for cell in cells))  # type: ignore[no-any-return]
+            field, place = request.path_params.get("field", ""), self._place(request)
+            starting = self._starting.get((place.series.key, place.number))
+            if name == "step" and not place.time and starting is not None:
+                return (await asyncio.shield(starting))["step"]  # type: ignore[no-any-return]
+            return await self._ask(name, place, field, *(_cell(request, cell) for cell in cells))  # type: ignore[no-any-return]
 
         return make
 
@@ -145,6 +151,10 @@ class Server:
         series, field = self._series_of(request), request.path_params["field"]
         call = self._pool.call(series.key, f"times {field}", "times", whole(series), field, _cell(request, "at"))
         return await call  # type: ignore[no-any-return]
+
+    async def _counts(self, request: Request) -> dict[str, Any]:
+        series = self._series_of(request)
+        return await self._pool.call(series.key, "counts", "counts", whole(series))  # type: ignore[no-any-return]
 
     async def _source(self, request: Request) -> dict[str, Any]:
         detail, number = (_cell(request, name)[0] for name in ("detail", "number"))
@@ -203,9 +213,9 @@ class Server:
 
     # Addresses
 
-    async def _ask(self, name: str, place: Place, *arguments: Any, limit_s: float | None = None) -> Any:
+    async def _ask(self, name: str, place: Place, *arguments: Any) -> Any:
         part = str(arguments[0]) if arguments else ""  # a field's or a shape's
-        return await self._pool.call((place.series.key, place.number), part, name, place, *arguments, limit_s=limit_s)
+        return await self._pool.call((place.series.key, place.number), part, name, place, *arguments)
 
     def _series_of(self, request: Request, series_id: str | None = None) -> Series:
         return self._catalogue.of(series_id or request.path_params["series"])
@@ -235,6 +245,20 @@ class Server:
         )
         return _with_encoding(request, html.replace("{{start}}", text).encode(), "text/html", "no-store")
 
+    def _start(self, place: Place) -> asyncio.Task[Any]:
+        """The page's first question, which goes on where the page comes without its answer and asks for it itself."""
+        at = (place.series.key, place.number)
+        if at not in self._starting:
+
+            def end(task: asyncio.Task[Any]) -> None:
+                del self._starting[at]
+                if not task.cancelled():
+                    task.exception()  # is told to those who wait
+
+            self._starting[at] = asyncio.create_task(self._ask("start", place))
+            self._starting[at].add_done_callback(end)
+        return self._starting[at]
+
     async def _start_of_page(self) -> dict[str, Any]:
         """The answers that the page would ask for first: a round trip less on a long line. It asks for slow ones
         itself."""
@@ -242,9 +266,9 @@ class Server:
         told["series"] = told["series"][:1000]
         told["maps"] = json.loads(self._static["maps.json"][0])
         for series in sorted(self._catalogue.series.values(), key=lambda s: s.key)[:1]:
-            with contextlib.suppress(HakobiError, OSError, KeyError, IndexError):
+            with contextlib.suppress(HakobiError, OSError, KeyError, IndexError, TimeoutError):
                 place = Place.of(series, int(series.numbers[-1]), 0)
-                start = await self._ask("start", place, limit_s=_START_S)
+                start = await asyncio.wait_for(asyncio.shield(self._start(place)), _START_S)
                 told |= start | {"step": {"series": series.id, "step": f"{place.number}.0", **start["step"]}}
         return told
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,6 +45,11 @@ class Axis:
     units: str = ""
     kind: str = ""  # lat, lon or "" (from units and standard_name)
 
+    @property
+    def shown_units(self) -> str:
+        """Those that are worth a word: none of a plain number."""
+        return "" if self.units == "1" else self.units
+
 
 def axis_kind(units: str, standard_name: str) -> str:
     """lat, lon or "" (CF conventions, 4.1 and 4.2).
@@ -68,6 +73,7 @@ class Field:
     dtype: np.dtype[Any]
     units: str = ""
     long_name: str = ""
+    standard_name: str = ""  # CF's
     offset_bytes: int | None = None  # of contiguous values
     fill: tuple[float, ...] = ()
     packing: tuple[float, float] | None = None  # scale_factor, add_offset
@@ -81,6 +87,11 @@ class Field:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(axis.size for axis in self.axes)
+
+    @property
+    def shown_units(self) -> str:
+        """As an axis's."""
+        return "" if self.units == "1" else self.units
 
     @property
     def num_bytes(self) -> int:
@@ -123,6 +134,7 @@ class Found:
     label: str = ""  # what the step is called where it has no time
     undrawn: dict[str, Field] = field(default_factory=dict)  # in less than two directions: described, not drawn
     source: str = ""  # the file's attribute: what wrote it
+    num_bytes_at: Callable[[int], int] | None = None  # of a time's own files
 
 
 class Step:
@@ -141,6 +153,10 @@ class Step:
     def num_bytes(self) -> int:
         """The bytes of the file, and of those that it names."""
         return sum(identity.num_bytes for identity in self.identities)
+
+    def num_bytes_at(self, time: int) -> int:
+        """The bytes of one time where it has files of its own, else of all."""
+        return self.found.num_bytes_at(time) if self.found.num_bytes_at else self.num_bytes
 
     def close(self) -> None:
         if self.found.reader is not None:
@@ -254,8 +270,14 @@ def _decode(this: Field, raw: Array) -> Array:
 
 
 def default_field(step: Step) -> Field | None:
-    """The field that a viewer begins with: the first field that is no coordinate of others."""
-    return min(step.all_fields(), key=lambda this: this.is_coordinate, default=None)
+    """The field that a viewer begins with: rather no coordinate of others, one over time than a static one, values than
+    numbers of kinds, in more dimensions, with a name of CF; of equal ones the first in the file."""
+
+    def rank(this: Field) -> tuple[bool | int, ...]:
+        is_kind = this.dtype.kind != "f" and this.packing is None
+        return this.is_coordinate, not this.num_times, is_kind, -len(this.shape), not this.standard_name
+
+    return min(step.all_fields(), key=rank, default=None)
 
 
 def with_coordinates_marked(fields: Iterable[Field], texts: Iterable[str]) -> dict[str, Field]:

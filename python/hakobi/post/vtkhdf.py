@@ -282,6 +282,7 @@ class _Survey:
             self._fields[text] = MeshField(
                 name=text, axes=(axis,), num_times=num_times, dtype=dataset.dtype,
                 units=attribute_text(dataset, "units"), long_name=attribute_text(dataset, "long_name"),
+                standard_name=attribute_text(dataset, "standard_name"),
                 location=location, component=component, dataset=place,
             )  # fmt: skip
 

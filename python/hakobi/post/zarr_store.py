@@ -19,7 +19,7 @@ import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.place import Identity, Location, OpenFile
-from hakobi.post.reaching import is_inside, open_inside
+from hakobi.post.reaching import is_inside, open_inside, seen
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
@@ -100,6 +100,10 @@ class _Stored:
     def is_line(self) -> bool:
         """Whether the array is one of times, or of an axis."""
         return self.dims == (self.name,)
+
+    def key(self, time: int) -> str:
+        """The name of a time's shard."""
+        return ".".join(["c", *([str(max(0, time))] if self.has_time else []), *("0" for _ in self.shape)])
 
 
 def _checked_text(value: Any) -> str:
@@ -186,11 +190,17 @@ class Store:
             raise ValueError(f"{name} has coordinates of another type")
         return self._doubles(name, 0, this.shape[0])
 
+    def num_bytes_at(self, time: int) -> int:
+        """The bytes of one time's fields, those without time among them."""
+        fields = (this for this in self.arrays.values() if not this.is_line)
+        found = (seen(self.folder / this.name / this.key(time)) for this in fields)
+        return sum(identity.num_bytes for identity in found if identity is not None)
+
     def read(self, this: Field, time: int, box: Box) -> Array:
         """Values of a field at one time, as they are stored; a step without the field has its fill value."""
         stored = self.arrays[this.name]
         ranges = (*((0, 1) for _ in this.outer_shape), *box)
-        key = ".".join(["c", *([str(max(0, time))] if stored.has_time else []), *("0" for _ in ranges)])
+        key = stored.key(time)
         result = np.empty([b - a for a, b in ranges], this.dtype)
         try:
             file = open_inside(self.folder, this.name, key)
@@ -306,7 +316,7 @@ def _text(attributes: dict[str, Any], name: str) -> str:
 def survey(folder: Location) -> Found:
     """Finds what is in a series' group. Raises FormatError, OSError."""
     store = Store(folder)
-    found = Found(reader=store, kind="zarr")
+    found = Found(reader=store, kind="zarr", num_bytes_at=store.num_bytes_at)
     try:
         for this in store.arrays.values():
             _add(found, store, this)
@@ -341,6 +351,7 @@ def _add(found: Found, store: Store, this: _Stored) -> None:
         dtype=this.dtype,
         units=_text(this.attributes, "units"),
         long_name=_text(this.attributes, "long_name"),
+        standard_name=_text(this.attributes, "standard_name"),
         fill=_fill(this),
         packing=None if scale is None and shift is None else (float(scale or 1.0), float(shift or 0.0)),
         chunk_bytes=math.prod(this.chunk) * this.dtype.itemsize,

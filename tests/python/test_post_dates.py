@@ -1,4 +1,4 @@
-"""Dates in `hakobi post`: CF's calendars, as the page computes them."""
+"""Dates in `hakobi post`: CF's calendars, as the page and pictures compute them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import cftime
 import numpy as np
 import pytest
 
+from hakobi.post.dates import time_text
 from hakobi_lab import browser as browsers
 from posting import TOKEN, served, wave, write_step
 
@@ -35,6 +36,7 @@ def test_dates_are_of_the_files_calendar(tmp_path: Path) -> None:
                 suffix = "UTC" if "gregorian" in calendar or calendar == "standard" else calendar
                 cases.append([value, f"{unit} since {start}", calendar])
                 dates.append(f"{when.isoformat(' ')} {suffix}")
+    assert [time_text(*case) for case in cases] == dates
     write_step(tmp_path / "run_0.nc", {"eta": wave((8, 9))})
     with served(tmp_path) as client, browsers.Browser() as browser:
         browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}")

@@ -34,7 +34,7 @@ from hakobi.errors import InputError
 )
 @click.option("--slurm", is_flag=True, help="Print a Slurm job script that serves PATH, and how to reach it.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Write a PNG instead of serving.")
-@click.option("--field", help="Picture: name of the field; default: the first.")
+@click.option("--field", help="Picture: name of the field; default: one over time, in most dimensions.")
 @click.option("--step", help="Picture: last, first, a step's number, or number.time.  [default: last]")
 @click.option("--slice", "cut", help="Picture: axis=index of a field in 3-D, as z=0; of a mesh axis=coordinate.")
 @click.option("--range", "limits", type=float, nargs=2, help="Picture: low and high end of the colours.")
@@ -67,8 +67,9 @@ def command(
         low, high = limits or (None, None)
         with phase(f"drawing {path}"):
             pictures.picture(
-                path, picture, field=field, step=step or "last", cut=cut, low=low, high=high, colours=colours
-            )
+                path, picture, field=field, step=step or "last", cut=cut, low=low, high=high, colours=colours,
+                tell=lambda drawn: click.echo(f"{picture}: {drawn}"),
+            )  # fmt: skip
         return 0
     if field or step or cut or limits or colours:
         raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import json
 import math
 import re
 import textwrap
+from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from hakobi.errors import HakobiError, InputError, unknown_name
 from hakobi.post import answers, mesh_picture, reduction, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
+from hakobi.post.dates import time_text
 from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
 from hakobi.post.place import Location, location_of
@@ -38,11 +40,12 @@ def picture(
     high: float | None = None,
     colours: str | None = None,
     width: int = 1600,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> Path:
-    """Writes one plane of a field as PNG and returns its path.
+    """Writes one plane of a field as PNG and returns its path. `tell` is called with what was drawn, as in the title.
 
     `path` is what `hakobi post` takes; the first series of a folder is taken, and of a run's parts the one inside of
-    the others. `field` is by default the first that can be drawn and is no coordinate. `step` is `last` (without
+    the others. `field` is by default one over time, in most dimensions, with a name of CF. `step` is `last` (without
     `field` the last one that can be drawn), `first`, a number as in the file's name (of a file of several steps, its
     first one's), or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x),
     by default the middle of the first axis of a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
@@ -72,8 +75,9 @@ def picture(
     if isinstance(this, MeshField):
         limits = _limits(opened, this, time, low, high)
         colour_table = colours_of(colours or _map_for(limits))
-        title = ", ".join([this.long_name or this.name, *([cut] if cut else []), _when(opened, number, time)])
+        title = ", ".join([this.long_name or this.name, *([cut] if cut else []), *_when(opened, number, time)])
         mesh_picture.draw(Path(out), opened, this, time, cut, limits, colour_table, title)
+        tell(f"{title} ({opened.step.path.name})")
         return Path(out)
     plane = _find_plane(this, time, cut, width)
     plane.check()
@@ -84,7 +88,9 @@ def picture(
     if values.dtype == np.float16 and not reduction.resolves(values, offset, scale, *limits):
         values, offset, scale = tiles.exact_plane(opened, plane, box), 0.0, 1.0
     values = values.reshape(rows, columns).astype(np.float64) * scale + offset
-    _draw(Path(out), values, plane, opened, number, limits, colours)
+    title = _title(plane, opened, number)
+    _draw(Path(out), values, plane, title, limits, colours)
+    tell(f"{title} ({opened.step.path.name})")
     return Path(out)
 
 
@@ -199,19 +205,16 @@ def _map_for(limits: tuple[float, float]) -> str:
     return "swell" if is_two_sided else "tide"
 
 
-#: Calendars that need not be said of dates.
-_USUAL = ("", "standard", "gregorian", "proleptic_gregorian")
-
-
-def _when(opened: OpenStep, number: int, time: int) -> str:
+def _when(opened: OpenStep, number: int, time: int) -> list[str]:
+    """The step's number, where it is one of several, and its time."""
     step = opened.step
     if step.found.label:
-        valid = datetime.datetime.fromtimestamp(step.times[0], datetime.UTC) if step.times else None
-        return f"{valid:%Y-%m-%d %H:%M} UTC ({step.found.label})" if valid else step.found.label
-    if time < len(step.times):
-        when = f"{step.times[time]:g} {step.time_units}".rstrip()
-        return when if step.found.calendar in _USUAL else f"{when} ({step.found.calendar})"
-    return f"step {number}" if number >= 0 else ""
+        valid = time_text(step.times[0], step.time_units) if step.times else ""
+        return [f"{valid} ({step.found.label})" if valid else step.found.label]
+    # A file of several steps has the number of its first.
+    is_one = number < 0 and len(step.times) < 2
+    named = [] if is_one else [f"step {max(0, number) + time}"]
+    return named + [time_text(t, step.time_units, step.found.calendar) for t in step.times[time : time + 1]]
 
 
 def colour_maps() -> dict[str, Any]:
@@ -267,8 +270,7 @@ def _edges(axis: Axis) -> tuple[float, float]:
 
 
 def _draw(
-    out: Path, values: Array, plane: tiles.Plane, opened: OpenStep, number: int, limits: tuple[float, float],
-    colours: str | None,
+    out: Path, values: Array, plane: tiles.Plane, title: str, limits: tuple[float, float], colours: str | None
 ) -> None:  # fmt: skip
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -292,13 +294,15 @@ def _draw(
             axes.invert_xaxis()
         if extent[2] > extent[3]:
             axes.invert_yaxis()
-        axes.set_xlabel(_label(column_axis))
-        axes.set_ylabel(_label(row_axis))
+        for shown, axis in ((axes.xaxis, column_axis), (axes.yaxis, row_axis)):
+            if axis.kind:
+                shown.set_major_formatter(partial(_place_text, axis))
+            else:
+                shown.set_label_text(" ".join([axis.name, *([f"({axis.shown_units})"] if axis.shown_units else [])]))
         # The title is the figure's, not the axes': a long one would go on across the bar. Matplotlib makes no
         # room for lines that it wraps itself.
-        title = textwrap.fill(_title(plane, opened, number), _TITLE_CHARACTERS)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
-        add_bar(figure, axes, limits, table, field.units)
+        figure.suptitle(textwrap.fill(title, _TITLE_CHARACTERS), x=0.01, ha="left", fontsize=10.5)
+        add_bar(figure, axes, limits, table, field.shown_units)
         figure.savefig(out, format="png")
 
 
@@ -309,8 +313,18 @@ def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Lit
     return "equal" if rows.units == columns.units and 0.05 < width / height < 20 else "auto"
 
 
-def _label(axis: Axis) -> str:
-    return f"{axis.name} ({axis.units})" if axis.units else axis.name
+def _place_text(axis: Axis, value: float, _number: int | None = None) -> str:
+    """A coordinate with its unit.
+
+    >>> _place_text(Axis("x", 2, kind="lon"), 300.0), _place_text(Axis("y", 2, kind="lat"), -1.5)
+    ('60° W', '1.5° S')
+    """
+    if axis.kind == "lat":
+        return f"{abs(value):.10g}° {'S' if value < 0 else 'N'}"
+    if axis.kind == "lon":
+        east = (value + 180) % 360 - 180
+        return f"{abs(east):.10g}° {'W' if east < 0 else 'E'}"
+    return f"{value:.5g} {axis.shown_units}".rstrip()
 
 
 def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
@@ -319,10 +333,9 @@ def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
     if not plane.is_flat:
         axis = field.axes[plane.axis]
         index = min(axis.size - 1, plane.index << plane.level)
-        where = index if axis.coordinates is None else f"{axis.coordinates[index]:.5g} {axis.units}".rstrip()
+        where = index if axis.coordinates is None else _place_text(axis, axis.coordinates[index])
         parts.append(f"{axis.name} = {where}")
-    if when := _when(opened, number, plane.time):
-        parts.append(when)
+    parts += _when(opened, number, plane.time)
     if plane.level:
         parts.append(f"means over {1 << plane.level} cells a direction")
     return ", ".join(parts)

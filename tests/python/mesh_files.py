@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 #: How a hexahedron (VTK's order of corners) is cut into each kind: type, and corners of each piece; 8 is its
 #: middle.
-_QUADS = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
+QUADS = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
 PIECES = {
     "hexahedra": (12, ((0, 1, 2, 3, 4, 5, 6, 7),)),
     "wedges": (13, ((0, 1, 3, 4, 5, 7), (1, 2, 3, 5, 6, 7))),
-    "pyramids": (14, tuple((*quad, 8) for quad in _QUADS)),
+    "pyramids": (14, tuple((*quad, 8) for quad in QUADS)),
     "tetrahedra": (10, tuple((0, a, b, 6) for a, b in ((1, 2), (2, 3), (3, 7), (7, 4), (4, 5), (5, 1)))),
     "polyhedra": (42, ((0, 1, 2, 3, 4, 5, 6, 7),)),
 }
@@ -50,10 +50,18 @@ def block(kind: str, cells: tuple[int, int, int], low: tuple[float, float, float
     }
 
 
+def ball(cells: int) -> dict[str, Array]:
+    """A ball of radius 1, made of a cube of hexahedra."""
+    mesh = block("hexahedra", (cells,) * 3)
+    x, y, z = (2 * mesh["Points"] / cells - 1).T ** 2
+    shares = [np.sqrt(1 - a / 2 - b / 2 + a * b / 3) for a, b in ((y, z), (z, x), (x, y))]
+    return {**mesh, "Points": (2 * mesh["Points"] / cells - 1) * np.stack(shares, axis=1)}
+
+
 def faces_of_polyhedra(mesh: dict[str, Array]) -> dict[str, Array]:
     """The four arrays of faces for a block of polyhedra: faces are not shared."""
     cells = mesh["Connectivity"].reshape(-1, 8)
-    quads = np.stack([cells[:, list(quad)] for quad in _QUADS], axis=1).reshape(-1, 4)
+    quads = np.stack([cells[:, list(quad)] for quad in QUADS], axis=1).reshape(-1, 4)
     return {
         "FaceConnectivity": quads.reshape(-1),
         "FaceOffsets": 4 * np.arange(len(quads) + 1),
@@ -85,6 +93,26 @@ def write_mesh(
             group.require_group("CellData")[name] = values
         if time_s is not None:
             group.require_group("FieldData").create_dataset("TimeValue", data=[time_s]).attrs["units"] = "s"
+    return path
+
+
+def write_moving_mesh(path: Path, part: dict[str, Array]) -> Path:
+    """A file of two steps: the second is 10 farther along each axis, and p is greater by 100."""
+    points = part["Points"]
+    write_mesh(path, [part])
+    with h5py.File(path, "a") as file:
+        group = file["VTKHDF"]
+        del group["Points"]
+        group["Points"] = np.concatenate([points, points + 10])
+        group["PointData/p"] = np.concatenate([points[:, 0], points[:, 0] + 100])
+        steps = group.create_group("Steps")
+        steps.attrs["NSteps"] = 2
+        steps["Values"] = [0.0, 0.5]
+        steps["PartOffsets"] = [0, 0]
+        steps["NumberOfParts"] = [1, 1]
+        steps["PointOffsets"] = [0, len(points)]
+        steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = np.zeros((2, 1), np.int64)
+        steps["PointDataOffsets/p"] = [0, len(points)]
     return path
 
 

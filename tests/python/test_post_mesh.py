@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from fuzz_post import attack
 from hakobi.errors import FormatError, InputError
-from hakobi.post import indexing, shapes
+from hakobi.post import indexing, mesh_picture, shapes
 from hakobi.post.catalogue import identifier
 from hakobi.post.glance import glance
 from hakobi.post.hdf5 import LOCK
 from hakobi.post.mesh import Mesh
 from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
-from mesh_files import PIECES, block, faces_of_polyhedra, write_mesh
+from mesh_files import PIECES, ball, block, faces_of_polyhedra, write_mesh, write_moving_mesh
 from posting import Client, served, wave, write_step
 
 Array = NDArray[Any]
@@ -103,29 +103,46 @@ def test_vectors_are_magnitude_and_components(tmp_path: Path) -> None:
 
 
 def test_times_in_one_file_have_their_own_points_and_values(tmp_path: Path) -> None:
-    part = block("tetrahedra", (2, 2, 2))
-    path = write_mesh(tmp_path / "moving.hdf", [part])
-    points = part["Points"]
-    with h5py.File(path, "a") as file:
-        group = file["VTKHDF"]
-        del group["Points"]
-        group["Points"] = np.concatenate([points, points + 10])
-        group["PointData/p"] = np.concatenate([points[:, 0], points[:, 0] + 100])
-        steps = group.create_group("Steps")
-        steps.attrs["NSteps"] = 2
-        steps["Values"] = [0.0, 0.5]
-        steps["PartOffsets"] = [0, 0]
-        steps["NumberOfParts"] = [1, 1]
-        steps["PointOffsets"] = [0, len(points)]
-        steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = np.zeros((2, 1), np.int64)
-        steps["PointDataOffsets/p"] = [0, len(points)]
-    mesh = opened(path)
+    mesh = opened(write_moving_mesh(tmp_path / "moving.hdf", block("tetrahedra", (2, 2, 2))))
     assert mesh.num_times == 2
     assert mesh.bounds(1)[0].tolist() == [10, 10, 10]
     skin = shapes.surface(mesh, 1)
     where = shapes.positions(mesh, 1, skin)
     assert area(skin, where) == pytest.approx(24)
     np.testing.assert_allclose(shapes.values(mesh, 1, skin, "p"), where[:, 0] - 10 + 100)
+
+
+def test_the_description_of_a_moving_mesh_is_of_its_time(tmp_path: Path) -> None:
+    write_moving_mesh(tmp_path / "moving.hdf", block("tetrahedra", (2, 2, 2)))
+    with served(tmp_path) as client:
+        series = identifier("moving.hdf")
+        first, second = (client.json(f"/api/{series}/-1.{time}") for time in (0, 1))
+        assert first["is_of_time"]
+        assert [told["mesh"]["low"] for told in (first, second)] == [[0, 0, 0], [10, 10, 10]]
+        assert second["mesh"]["high"] == [12, 12, 12]
+        assert [told["fields"][0]["rows"] for told in (first, second)] == [[0, 27], [27, 54]]
+        assert client.json(f"/api/{series}/-1.7")["fields"] == second["fields"]
+
+
+def test_shapes_turn_one_way_and_are_as_round_as_they_are(tmp_path: Path) -> None:
+    """A ball's surface and isosurface; a cube keeps its edges."""
+    write_mesh(tmp_path / "ball_0.hdf", [ball(12)], {"r": lambda at: np.linalg.norm(at, axis=1)})
+    mesh = opened(tmp_path / "ball_0.hdf")
+    for shape in (shapes.surface(mesh, 0), shapes.contour(mesh, 0, shapes.field_scalar(mesh, 0, "r", 0.62))):
+        where = shapes.positions(mesh, 0, shape)
+        corners = where[shape.triangles]
+        faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        out = np.einsum("nd,nd->n", faces, corners.mean(axis=1)) * (1 if shape.first is shape.second else -1)
+        assert (out > 0).mean() in (0, 1)
+        normals = mesh_picture._normals(shape.triangles, faces)
+        units = corners / np.linalg.norm(corners, axis=2, keepdims=True)
+        assert np.median(np.abs(np.einsum("ncd,ncd->nc", normals, units))) > 0.995
+    write_mesh(tmp_path / "cube_0.hdf", [block("hexahedra", (3, 3, 3))])
+    cube = opened(tmp_path / "cube_0.hdf")
+    skin = shapes.surface(cube, 0)
+    corners = shapes.positions(cube, 0, skin)[skin.triangles]
+    faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    np.testing.assert_array_equal(mesh_picture._normals(skin.triangles, faces), np.repeat(faces[:, None], 3, axis=1))
 
 
 def test_coarse_shapes_keep_to_their_limit_and_to_the_mesh(tmp_path: Path) -> None:

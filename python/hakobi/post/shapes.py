@@ -15,6 +15,7 @@ Cells go through in pieces: memory is bounded by a number a point, the keys of _
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -233,8 +234,11 @@ def _straddling(piece: Cells, scalar: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def _crossings(tetrahedra: Array, inside: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Ends (n, 3) of the edges that the triangles' points lie on, and the number of each one's tetrahedron."""
+    """Ends (n, 3) of the edges that the triangles' points lie on, and the number of each one's tetrahedron. All turn
+    one way about what is inside where the tetrahedra do."""
     order = np.argsort(~inside, axis=1, kind="stable")  # the points inside come first
+    pairs_of = itertools.combinations(range(4), 2)
+    is_turned = np.sum([order[:, a] > order[:, b] for a, b in pairs_of], axis=0) % 2 == 1
     ids = np.take_along_axis(tetrahedra, order, axis=1)
     count = inside.sum(axis=1)
     for number, pairs in (
@@ -245,7 +249,9 @@ def _crossings(tetrahedra: Array, inside: Array) -> Iterator[tuple[Array, Array,
         these = np.flatnonzero(count == number)
         for triangle in pairs if len(these) else ():
             ends = np.array(triangle)
-            yield ids[these][:, ends[:, 0]], ids[these][:, ends[:, 1]], these
+            places = np.where(is_turned[these, None], [0, 2, 1], [0, 1, 2])
+            first, second = (np.take_along_axis(ids[these][:, ends[:, d]], places, axis=1) for d in (0, 1))
+            yield first, second, these
 
 
 def plane_scalar(mesh: Mesh, time: int, axis: int, at: float) -> Array:

@@ -5,20 +5,24 @@ import { drawBoxAxes } from './box.js';
 import { colours } from './colours.js';
 import { joinedPlanes } from './half.js';
 import { getBytes, getJson } from './net.js';
+import { normalsOf } from './normals.js';
 import { compile, FOCAL, Orbit } from './orbit.js';
 import { SCALES, unitOf } from './scales.js';
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
 layout(location = 1) in float value;
+layout(location = 2) in vec4 normal; // its fourth number is 0 where triangles have their own (normals.js)
 uniform mat4 view;
 out vec3 place;
+out vec4 round;
 out float colour;
-void main() { place = position; colour = value; gl_Position = view * vec4(position, 1.0); }`;
+void main() { place = position; round = normal; colour = value; gl_Position = view * vec4(position, 1.0); }`;
 
 const FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 place;
+in vec4 round;
 in float colour;
 uniform sampler2D colours;
 uniform vec3 eye, light;
@@ -38,6 +42,7 @@ void main() {
   vec3 way = normalize(place - eye);
   vec3 n = normalize(cross(dFdx(place), dFdy(place)) + 1e-12);
   if (dot(n, way) > 0.0) n = -n;
+  n = normalize((dot(round.xyz, n) < 0.0 ? -round.xyz : round.xyz) + (1.0 - round.w) * n);
   vec3 c = colour > 1e32 ? vec3(0.784, 0.769, 0.737) : texture(colours, vec2(clamp(placed(colour), 0.0, 1.0) * 0.9961 + 0.00195, 0.5)).rgb;
   result = vec4(c * mix(1.0, 0.45 + 0.55 * max(0.0, dot(n, light)), shading), 1.0);
 }`;
@@ -94,19 +99,21 @@ export class MeshScene extends Orbit {
     this.lines = compile(gl, LINES, GREY);
     this.texture = gl.createTexture();
     this.kept = new Map(); // address -> what came, most recently used last
-    this.frames = new Map();
+    this.extents = new Map();
     this.drawn = new Map(); // series -> what is in the buffers
     this.quality = 1;
     gl.enable(gl.DEPTH_TEST);
+    gl.vertexAttrib4f(2, 0, 0, 0, 0); // of meshes without normals
   }
 
-  // `bodies`: { id, series, name, step, field, shape } for each mesh; the first one's step names the frame.
+  // `bodies`: { id, series, name, step, field, shape } for each mesh.
   show({ bodies, look, state }) {
     this.what = { bodies, look, state };
     const ids = bodies.map((b) => b.id);
     const key = ids.join(' ');
-    if (!this.frames.has(key)) this.frames.set(key, this.frameOf(bodies)); // a turning part does not move the view
-    this.frame = this.frames.get(key);
+    this.extent = this.extentOf(bodies, this.extents.get(key));
+    this.extents.set(key, this.extent);
+    this.frame = this.extent.frame;
     this.fit(this.frame.radius);
     for (const id of this.drawn.keys()) if (!ids.includes(id)) this.release(id);
     this.abort?.abort();
@@ -136,12 +143,18 @@ export class MeshScene extends Orbit {
     this.clear();
   }
 
-  frameOf(bodies) {
-    const low = [0, 1, 2].map((d) => Math.min(...bodies.map((b) => b.step.mesh.low[d])));
-    const high = [0, 1, 2].map((d) => Math.max(...bodies.map((b) => b.step.mesh.high[d])));
+  // The box of all that was shown of these bodies, and the frame that it is seen in: a turning part does not move that, one
+  // that goes away makes it larger.
+  extentOf(bodies, before) {
+    const boxes = [...bodies.map((b) => b.step.mesh), ...(before ? [before] : [])];
+    const low = [0, 1, 2].map((d) => Math.min(...boxes.map((box) => box.low[d])));
+    const high = [0, 1, 2].map((d) => Math.max(...boxes.map((box) => box.high[d])));
+    const slack = 0.05 * before?.frame.size;
+    const fits = before && low.every((v, d) => v >= before.frame.low[d] - slack && high[d] <= before.frame.high[d] + slack);
+    if (fits) return { low, high, frame: before.frame };
     const lengths = low.map((v, d) => high[d] - v);
     const size = Math.max(...lengths) || 1;
-    return { middle: low.map((v, d) => (v + high[d]) / 2), size, low, high, radius: Math.hypot(...lengths) / size / 2 || 0.5 };
+    return { low, high, frame: { low, high, middle: low.map((v, d) => (v + high[d]) / 2), size, radius: Math.hypot(...lengths) / size / 2 || 0.5 } };
   }
 
   // Level after level for all bodies; where the last ones came fast, only the level that was whole.
@@ -187,7 +200,7 @@ export class MeshScene extends Orbit {
   release(id) {
     const { gl } = this;
     const drawn = this.drawn.get(id);
-    for (const buffer of [drawn.positions, drawn.values, drawn.triangles]) if (buffer) gl.deleteBuffer(buffer);
+    for (const buffer of [drawn.positions, drawn.values, drawn.normals, drawn.triangles]) if (buffer) gl.deleteBuffer(buffer);
     gl.deleteVertexArray(drawn.array);
     this.drawn.delete(id);
   }
@@ -200,12 +213,12 @@ export class MeshScene extends Orbit {
     if (before && !isSame) this.release(body.id);
     const drawn = isSame ? before : { array: gl.createVertexArray(), key, frame, isOfCells: values.isOfCells };
     gl.bindVertexArray(drawn.array);
-    const fill = (name, slot, size, data) => {
+    const fill = (name, slot, size, data, type = gl.FLOAT) => {
       drawn[name] ??= gl.createBuffer();
       gl.bindBuffer(gl.ARRAY_BUFFER, drawn[name]);
       gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
       gl.enableVertexAttribArray(slot);
-      gl.vertexAttribPointer(slot, size, gl.FLOAT, false, 0, 0);
+      gl.vertexAttribPointer(slot, size, type, type !== gl.FLOAT, 0, 0);
     };
     const { triangles, positions } = geometry;
     if (!isSame) {
@@ -217,6 +230,7 @@ export class MeshScene extends Orbit {
         fill('positions', 0, 3, spread);
       } else {
         fill('positions', 0, 3, placed);
+        fill('normals', 2, 4, normalsOf(placed, triangles), gl.BYTE);
         drawn.triangles = gl.createBuffer();
         gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, drawn.triangles);
         gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.STATIC_DRAW);
@@ -277,19 +291,24 @@ export class MeshScene extends Orbit {
       else gl.drawElements(gl.TRIANGLES, drawn.count, gl.UNSIGNED_INT, 0);
     }
     this.drawBox(view);
-    const { low, high, size } = this.frame;
+    const { low, high } = this.extent;
     const shown = ['x', 'y', 'z'].map((name, d) => ({ name, units: '', low: low[d], high: high[d], part: (number) => (number - low[d]) / (high[d] - low[d] || 1) }));
-    drawBoxAxes(this.labels, camera, low.map((v, d) => (high[d] - v) / size / 2), shown);
+    drawBoxAxes(this.labels, camera, this.corner(0), this.corner(7), shown);
     const { field } = bodies[0];
     canvas.setAttribute('aria-label', `${field.name} on ${bodies[0].shape.split(':')[0]} of ${bodies.map((b) => b.series.name).join(', ')}, ${this.numTriangles} triangles`);
     this.finish(begin, Boolean(this.isComplete));
   }
 
+  // One of the box's eight corners, where it is seen: by a bit a direction, high or low.
+  corner(n) {
+    const { low, high, frame } = this.extent;
+    return [0, 1, 2].map((d) => (((n >> d) & 1 ? high : low)[d] - frame.middle[d]) / frame.size);
+  }
+
   drawBox(view) {
-    const { gl, frame } = this;
-    const corner = (n) => [0, 1, 2].map((d) => (((n >> d) & 1 ? frame.high[d] : frame.low[d]) - frame.middle[d]) / frame.size);
+    const { gl } = this;
     const ends = [];
-    for (let n = 0; n < 8; n += 1) for (let d = 0; d < 3; d += 1) if (!((n >> d) & 1)) ends.push(...corner(n), ...corner(n | (1 << d)));
+    for (let n = 0; n < 8; n += 1) for (let d = 0; d < 3; d += 1) if (!((n >> d) & 1)) ends.push(...this.corner(n), ...this.corner(n | (1 << d)));
     this.box ??= { array: gl.createVertexArray(), buffer: gl.createBuffer() };
     gl.bindVertexArray(this.box.array);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.box.buffer);

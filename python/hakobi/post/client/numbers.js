@@ -58,6 +58,16 @@ export function ticks(low, high, wanted) {
   return found.map((v) => (Math.abs(v) < step * 1e-9 ? 0 : v));
 }
 
+// Tells of boxes (left, top, right, bottom), one after the other, whether each is clear of those that were before.
+export function apart(gap = 3) {
+  const taken = [];
+  return (left, top, right, bottom) => {
+    const isFree = taken.every((box) => left >= box[2] + gap || right <= box[0] - gap || top >= box[3] || bottom <= box[1]);
+    if (isFree) taken.push([left, top, right, bottom]);
+    return isFree;
+  };
+}
+
 const UNITS = { s: 1, sec: 1, second: 1, seconds: 1, min: 60, minute: 60, minutes: 60, h: 3600, hour: 3600, hours: 3600, d: 86400, day: 86400, days: 86400 };
 
 const MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];

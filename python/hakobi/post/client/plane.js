@@ -3,7 +3,7 @@
 import { contour } from './contours.js';
 import { errorAt, valueAt } from './half.js';
 import { painted, TILE, Tiles } from './tiles.js';
-import { place, textWithin, ticks } from './numbers.js';
+import { apart, place, textWithin, ticks } from './numbers.js';
 import { ticksOn } from './scales.js';
 
 const MARGIN = { right: 18, top: 18, bottom: 50 };
@@ -268,6 +268,7 @@ export class Plane {
     const [c0, r0] = this.toCell(left, top);
     const [c1, r1] = this.toCell(left + width, top + height);
     const axes = [[this.source.columnAxis, c0, c1, width, true], [this.source.rowAxis, r0, r1, height, false]];
+    const isFree = apart();
     for (const [axis, from, to, length, isWide] of axes) {
       const inside = [Math.min(from, to), Math.max(from, to)].map((v) => Math.min(Math.max(v, 0), axis.size));
       const ends = inside.map((at) => coordinate(axis, at)).sort((a, b) => a - b);
@@ -280,9 +281,11 @@ export class Plane {
         const label = told(axis, tick, ends[1] - ends[0]);
         const half = context.measureText(label).width / 2;
         const inside = Math.min(Math.max(x, half + 2), this.canvas.clientWidth - half - 2);
-        if (isWide) { context.moveTo(x, top + height); context.lineTo(x, top + height + 5); context.fillText(label, inside, top + height + 7); }
-        else { context.moveTo(left - 5, y); context.lineTo(left, y); context.fillText(label, left - 8, y); }
+        context.moveTo(isWide ? x : left - 5, isWide ? top + height : y);
+        context.lineTo(isWide ? x : left, isWide ? top + height + 5 : y);
         context.stroke();
+        const [middle, down] = isWide ? [inside, top + height + 13] : [left - 8 - half, y];
+        if (isFree(middle - half, down - 7, middle + half, down + 7)) context.fillText(label, isWide ? inside : left - 8, isWide ? top + height + 7 : y);
       }
     }
     const name = (axis) => (axis.kind ? '' : `${axis.name}${axis.units ? ` (${axis.units})` : ''}`);

@@ -226,7 +226,7 @@ export class Scene extends Orbit {
     gl.drawArrays(gl.TRIANGLES, 0, 3);
     canvas.setAttribute('aria-label', `${isSurface ? `Surface where ${field.name} is ${this.isovalue().toPrecision(4)}` : `Volume of ${field.name}`} ${field.units}`);
     const shown = axes.map((axis) => ({ ...axis, low: coordinate(axis, 0), high: coordinate(axis, axis.size), part: (number) => cellOf(axis, number) / axis.size })).reverse();
-    drawBoxAxes(this.labels, this.camera(), extent.map((n) => n / 2), shown);
+    drawBoxAxes(this.labels, this.camera(), extent.map((n) => -n / 2), extent.map((n) => n / 2), shown);
     this.finish(begin, this.shown === this.wanted);
   }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -342,6 +343,12 @@ def test_the_command_tells_what_it_did(hakobi: Command, tmp_path: Path) -> None:
     result = hakobi("index", tmp_path, "--threads", 1)
     assert result.status == 1
     assert "run_003.nc" in result.line()
+    told = [json.loads(line) for line in hakobi("index", tmp_path, "--threads", 1, "--json").stdout.splitlines()]
+    assert [(Path(each["file"]).name, each["state"]) for each in told] == [
+        *((f"run_{number:03}.nc", "kept") for number in range(3)),
+        ("run_003.nc", "failed"),
+    ]
+    assert "run_003.nc" in told[3]["reason"]
     result = hakobi("index", tmp_path / "nowhere")
     assert result.status == 2
     assert "no such file" in result.line()

@@ -13,6 +13,7 @@ import xarray
 
 import hakobi
 import zarr
+from hakobi.commands import ls
 from hakobi.errors import FormatError, InputError, StorageError
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.contents import contents_of
@@ -113,6 +114,7 @@ def test_the_viewer_and_ls_show_it(prefix: Path) -> None:
     found = contents_of(series, prefix.parent)
     assert (found.kind, found.times, found.problems) == ("zarr", [0, 60], [])
     assert found.fields["eta"].shape == (NY, NX)
+    assert ls.table_of(found, False).title.startswith("run.zarr: 2 steps, Zarr, ")
     with open_step(Path(f"{prefix}.zarr")) as step:
         box = ((3, 299), (250, 251))
         assert np.array_equal(step.read("eta", 1, box), eta(1)[3:299, 250:251])

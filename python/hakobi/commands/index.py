@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from hakobi.options import json_option, write_json
+
 
 @click.command()
 @click.argument("path")
@@ -20,7 +22,8 @@ import click
     show_default=True,
     help="Memory for all threads together, MiB.",
 )
-def command(path: str, threads: int | None, memory: int) -> int:
+@json_option("Print JSON lines, one for a step, instead; or append them to this file.")
+def command(path: str, threads: int | None, memory: int, json_file: str | None) -> int:
     """Make overviews of all steps at PATH.
 
     PATH is a folder (its results, and those of the folders in it), a file, or the prefix of one series. Each step file
@@ -50,10 +53,15 @@ def command(path: str, threads: int | None, memory: int) -> int:
         with phase(f"{number} of {count_text(len(paths), 'overview')} done: {next_path.name}", left_s):
             outcome = next(outcomes)
         counts[outcome.state] += 1
+        if json_file is not None:
+            told = {"file": str(next_path), "state": outcome.state, "reason": outcome.reason}
+            write_json(json_file, [told | {"bytes": outcome.num_bytes, "overview_bytes": outcome.overview_bytes}])
         if outcome.state == "failed":
             sys.stderr.write(f"hakobi index: {outcome.reason}\n")
         if outcome.state == "made":
             read, written = read + outcome.num_bytes, written + outcome.overview_bytes
+    if json_file is not None:
+        return 1 if counts["failed"] else 0
     duration_s = time.monotonic() - begin
     rate = f", {read / 1e6 / duration_s:.0f} MB/s" if read else ""
     click.echo(

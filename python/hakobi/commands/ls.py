@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 #: Series that are shown with all their fields, and rows and lines that a screen has room for.
 _MOST_SERIES, _MOST_ROWS, _MOST_LINES = 4, 25, 8
-_KINDS = {"hdf5": "NetCDF-4 or HDF5", "classic": "NetCDF classic", "vtkhdf": "VTKHDF", "store": "field store"}
+_KINDS = {"hdf5": "NetCDF-4 or HDF5", "classic": "NetCDF classic", "vtkhdf": "VTKHDF", "zarr": "Zarr",
+          "store": "field store"}  # fmt: skip
 
 
 @click.command()
@@ -184,7 +185,7 @@ def _steps_text(contents: Contents) -> str:
 
     numbers = contents.numbers
     if not numbers:
-        return count_text(max(1, len(contents.times)), "time") if contents.fields else "no step that can be read"
+        return count_text(max(1, len(contents.times)), "step") if contents.fields else "no step that can be read"
     if contents.kind == "store":
         return count_text(len(numbers), "date and time", "dates and times")
     span = f" ({numbers[0]} to {numbers[-1]})" if len(numbers) > 1 else f" ({numbers[0]})"
@@ -201,6 +202,8 @@ def _times_text(contents: Contents) -> str:
     >>> from hakobi.post.contents import Contents
     >>> _times_text(Contents("a", times=[0, 50, 100], time_units="s"))
     'times: 0 to 100 s, every 50'
+    >>> _times_text(Contents("a", times=[0, 50, 20], time_units="s"))
+    'times: 0 to 20 s, not in order: they go back'
     """
     times = [time for time in contents.times if math.isfinite(time)]
     if not times or contents.kind == "store":
@@ -209,6 +212,8 @@ def _times_text(contents: Contents) -> str:
     is_even = all(math.isclose(b - a, every, rel_tol=1e-6) for a, b in itertools.pairwise(times))
     span = f"{times[0]:.10g} to {times[-1]:.10g}" if len(times) > 1 else f"{times[0]:.10g}"
     rhythm = f", every {every:.6g}" if len(times) > 2 and is_even and every > 0 else ""
+    if any(b < a for a, b in itertools.pairwise(times)):
+        rhythm = ", not in order: they go back"
     return f"time{'s' if len(times) > 1 else ''}: {span} {contents.time_units}".rstrip() + rhythm
 
 

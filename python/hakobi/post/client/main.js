@@ -6,7 +6,7 @@ import { csv, distances } from './along.js';
 import { lineChart } from './charts.js';
 import { onSent, sent, getJson } from './net.js';
 import { about, bytes, parse, place, text, textWithin, time as timeText } from './numbers.js';
-import { showBar, showBytes, showPython, showStatistics, widen } from './panel.js';
+import { pythonOf, showBar, showBytes, showStatistics, widen } from './panel.js';
 import { coordinate, Plane } from './plane.js';
 import { scaleFor } from './scales.js';
 import { Session } from './session.js';
@@ -47,6 +47,7 @@ function set(change) {
 
 function fail(error) {
   if (error.name === 'AbortError') return;
+  busy(null);
   const isNews = error.status === 410 && now.series;
   if (isNews) { session.forget(now.series, now.name); setTimeout(update, 300); return; }
   tell([error.message || 'Something went wrong.']);
@@ -65,6 +66,7 @@ async function update() {
   try {
     const target = findTarget();
     if (!target) { fail(new Error('There is nothing here yet that can be shown: NetCDF, HDF5, VTKHDF, field stores.')); return; }
+    busy(target.series);
     const { notes } = target;
     let { series, at } = target;
     if (!state.series && /\.(hdf|vtkhdf|h5)$/.test(series.name)) {
@@ -82,9 +84,13 @@ async function update() {
     if (!isMine()) return;
     if (at !== target.at) notes.push(`The newest step has nothing that can be drawn; this is step ${series.number(at)}.`);
     const file = series.number(at);
-    const count = session.timesOf(series, step);
+    const count = Math.max(1, ...step.fields.map((f) => f.num_times));
+    if (series.count === 1) series.steps = [[count, 1]];
+    else if (count > 1) await session.countSteps(series);
     const time = state.step === 'last' ? count - 1 : Math.min(target.time, count - 1);
     const name = `${file}.${time}`;
+    step = await session.step(series, name);
+    if (!isMine()) return;
     if (!step.fields.length) {
       leave({ series, at, file, time, count, name, step });
       tell([`${series.name}: there is no field in two or three dimensions, nor on a mesh, in this step.`, ...Object.entries(step.left_out).slice(0, 3).map(([what, why]) => `${what}: ${why}.`)]);
@@ -109,6 +115,12 @@ async function update() {
     refit(true);
     showValues();
   } catch (error) { if (mine === generation) fail(error); }
+}
+
+// Says that a step is being read, once that takes a while (style.css), until something of it is drawn.
+function busy(series) {
+  $('busy').hidden = !series;
+  $('busy').textContent = series ? `Reading ${series.name.replace(/#+/, '…')} …` : '';
 }
 
 // Where the state points to, and what of it is not there.
@@ -138,6 +150,7 @@ function told(error, series, at) {
 
 // Nothing that was shown is right for `place`: the picture and all about it goes, series and steps can be chosen.
 function leave(place) {
+  if (place.step) busy(null);
   const before = now;
   now = { time: 0, count: 1, name: `${place.file}.0`, ...place };
   hidePictures();
@@ -162,20 +175,28 @@ function hidePictures() {
   mesh?.drop();
 }
 
+// The limits that the values of this step have by the chosen range.
+function fittedRange() {
+  const found = now.statistics || {};
+  const points = found.percentiles || {};
+  const share = Number(state.range);
+  let [low, high] = points[share] !== undefined ? [points[share], points[100 - share]] : [found.min ?? found.histogram?.from, found.max ?? found.histogram?.to];
+  if (now.minus) { const sorted = plane.sample(); const at = (part) => Math.abs(sorted[Math.round(part * (sorted.length - 1))]); high = (sorted.length && (Math.max(at(0.005), at(0.995)) || Math.max(at(0), at(1)))) || 1; low = -high; }
+  else if (low < 0 && high > 0 && Math.min(-low, high) > 0.2 * Math.max(-low, high)) { high = Math.max(-low, high); low = -high; }
+  return [low, high];
+}
+
+const RANGES = ['0.5', '2', '10', 'all', 'held'];
+
 // Low and high of the colours. Held from step to step, so that steps can be compared, unless the state says otherwise.
 function refit(isOther) {
   if (!now.field) return;
-  const found = now.statistics || {};
   let { low, high } = state;
   const isHeld = Number.isFinite(low) && Number.isFinite(high) && (isOther ? state.range === 'held' || state.field === now.field.name || !state.field : !state.each);
-  if (!isHeld || low === undefined) {
-    const points = found.percentiles || {};
-    const share = Number(state.range);
-    [low, high] = Number.isFinite(share) && points[share] !== undefined ? [points[share], points[100 - share]] : [found.min ?? found.histogram?.from, found.max ?? found.histogram?.to];
-    if (now.minus) { const sorted = plane.sample(); const at = (share) => Math.abs(sorted[Math.round(share * (sorted.length - 1))]); high = (sorted.length && (Math.max(at(0.005), at(0.995)) || Math.max(at(0), at(1)))) || 1; low = -high; }
-    else if (low < 0 && high > 0 && Math.min(-low, high) > 0.2 * Math.max(-low, high)) { high = Math.max(-low, high); low = -high; }
-    remember({ low, high });
-  }
+  const fitted = fittedRange();
+  if (!isHeld) { [low, high] = fitted; remember({ low, high }); }
+  const isFitted = !isHeld || fitted.every((end, n) => Math.abs(end - [low, high][n]) <= 1e-5 * Math.abs(fitted[1] - fitted[0]));
+  $('range').value = isFitted && RANGES.includes(state.range) ? state.range : 'held';
   if (!Number.isFinite(low) || !Number.isFinite(high)) [low, high] = [0, 1];
   if (!(high > low)) { const pad = Math.abs(low) * 1e-3 || 1; [low, high] = [low - pad, high + pad]; }
   const isTwoSided = low < 0 && high > 0 && Math.abs(low + high) < 1e-6 * (high - low);
@@ -274,11 +295,12 @@ function pickOnMesh(body, at) {
 // Text about what is shown
 
 function whenText() {
-  if (!now.step) return `step ${now.file < 0 ? now.time : now.file}`;
+  const number = Math.max(0, now.file) + now.time; // a file of several steps has the number of its first
+  if (!now.step) return `step ${number}`;
   if (now.step.label && !now.step.times.length) return now.step.label;
   if (now.step.label) return `${timeText(now.step.times[0], now.step.time_units)} (${now.step.label})`;
   const value = now.step.times[now.time];
-  return value === undefined ? `step ${now.file < 0 ? now.time : now.file}` : timeText(value, now.step.time_units, now.step.calendar);
+  return value === undefined ? `step ${number}` : timeText(value, now.step.time_units, now.step.calendar);
 }
 
 function whereText() {
@@ -288,19 +310,33 @@ function whereText() {
   return `at ${axis.name} ${axis.first === undefined ? now.index : place(coordinate(axis, now.index + 0.5), axis)}`;
 }
 
+// Says of each series how many steps it has, as soon as that is known.
+async function countAll() {
+  for (const choice of [...$('series').options].slice(0, MOST_COUNTED)) {
+    const series = session.series.get(choice.value);
+    const before = series.numSteps;
+    if (!(series === now.series && series.count === 1)) await session.countSteps(series).catch(() => {}); // else its step has told
+    choice.textContent = `${series.name.replace(/#+/, '…')} (${series.numSteps})`;
+    if (series === now.series && series.numSteps !== before) showChoice(now);
+  }
+}
+const MOST_COUNTED = 50;
+let countTimer = 0;
+
 const option = (value, label) => Object.assign(document.createElement('option'), { value, textContent: label });
 
 // Series and steps: what can be chosen whatever the step is.
 function showChoice(before) {
   const { series } = now;
   if (before.series !== series || $('series').length !== session.series.size) {
-    $('series').replaceChildren(...[...session.series.values()].map((s) => option(s.id, `${s.name.replace(/#+/, '…')} (${s.count})`)));
+    $('series').replaceChildren(...[...session.series.values()].map((s) => option(s.id, s.name.replace(/#+/, '…'))));
     $('minus').replaceChildren(option('', 'nothing'), option('first', 'its first step'), option('before', 'the step before'), ...[...session.series.values()].filter((s) => s !== series).map((s) => option(s.id, `the same step of ${s.name.replace(/#+/, '…')}`)));
   }
   $('series').value = series.id;
+  clearTimeout(countTimer);
+  countTimer = setTimeout(countAll, 200); // after what the picture needs
   $('minus').value = state.minus || '';
-  const total = series.count > 1 ? series.count : now.count;
-  const at = series.count > 1 ? now.at : now.time;
+  const [at, total] = [position(), numSteps()];
   Object.assign($('time'), { max: total - 1, value: at });
   $('time').setAttribute('aria-valuetext', whenText());
   $('previous').disabled = at <= 0;
@@ -352,7 +388,6 @@ function showControls(before) {
   $('iso-box').hidden = view !== 'surface';
   $('opacity').value = state.opacity;
   $('iso').value = state.iso;
-  $('range').value = ['0.5', '2', '10', 'all', 'held'].includes(state.range) ? state.range : '0.5';
   $('each').checked = state.each === 'true';
   $('flip').checked = state.flip === 'true';
   $('contours').checked = state.contours === 'true';
@@ -367,8 +402,8 @@ function minusAddress() {
   if (!state.minus || isMesh()) return null;
   const { series, at, time, count } = now;
   let [other, name] = [series, null];
-  if (state.minus === 'first') name = series.count > 1 ? `${series.number(0)}.0` : `${now.file}.0`;
-  else if (state.minus === 'before') name = series.count > 1 ? `${series.number(Math.max(0, at - 1))}.0` : `${now.file}.${Math.max(0, time - 1)}`;
+  if (state.minus === 'first') name = series.nameOf(0);
+  else if (state.minus === 'before') name = series.nameOf(Math.max(0, position() - 1));
   else { other = session.series.get(state.minus); name = other && `${other.number(Math.min(other.count - 1, at))}.${count > 1 ? time : 0}`; }
   if (!other) return null;
   const found = other === series && name.split('.')[0] === String(now.file) ? now.step : versions.get(`${other.id}/${name}`);
@@ -399,7 +434,7 @@ async function showPoint() {
   const where = cell.map((i, d) => { const axis = step.axes[field.axes[d]]; return axis.first === undefined ? `${axis.name} ${i}` : `${axis.kind ? '' : `${axis.name} `}${place(coordinate(axis, i + 0.5), axis)}`; });
   $('point').textContent = `${where.join(', ')}: ${text(value, 8)} ${value === null ? '' : field.units}`;
   const key = `${series.id}/${field.id}/${query}/${series.count}`;
-  if (key !== timesShown.key && key !== askedPoint && (series.count > 1 || now.count > 1)) {
+  if (key !== timesShown.key && key !== askedPoint && numSteps() > 1) {
     askedPoint = key;
     const found = await getJson(`api/${series.id}/times/${field.id}?${query}`);
     if (key !== askedPoint) return;
@@ -408,7 +443,7 @@ async function showPoint() {
     timesShown = { key, points, xUnits: hasTimes ? found.time_units || 'time' : 'steps', hasTimes };
   }
   if (timesShown.key !== key) { $('times').replaceChildren(); return; }
-  lineChart($('times'), 'The point over the steps', timesShown.points, timesShown.hasTimes ? step.times[now.time] : now.at, [timesShown.xUnits, field.units]);
+  lineChart($('times'), 'The point over the steps', timesShown.points, timesShown.hasTimes ? step.times[now.time] : position(), [timesShown.xUnits, field.units]);
   offerCsv($('times'), [timesShown.xUnits, called(field)], timesShown.points, 'times');
 }
 let timesShown = {}; // the points of the last point that was asked for, and which that is
@@ -441,7 +476,7 @@ async function showProfile() {
 
 function showValues() {
   showStatistics(now.statistics || {});
-  showPython(now.step, now.field, now.fieldTime, now.axis, now.index);
+  $('python').textContent = pythonOf(now.step, now.field, now.fieldTime, now.axis, now.index);
   showSent();
   showPoint().catch(fail);
   showProfile().catch(fail);
@@ -450,13 +485,10 @@ function showValues() {
 // Steps
 
 function goTo(at) {
-  const { series } = now;
-  if (!series) return Promise.resolve();
-  if (series.count > 1) return set({ step: `${series.number(Math.min(series.count - 1, Math.max(0, at)))}.0` });
-  return set({ step: `${now.file}.${Math.min(now.count - 1, Math.max(0, at))}` });
+  return now.series ? set({ step: now.series.nameOf(Math.min(numSteps() - 1, Math.max(0, at))) }) : Promise.resolve();
 }
-const position = () => (now.series?.count > 1 ? now.at : now.time) ?? 0;
-const numSteps = () => (now.series?.count > 1 ? now.series.count : now.count) ?? 1;
+const position = () => (now.series ? now.series.stepsBefore(now.at) + now.time : 0);
+const numSteps = () => now.series?.numSteps ?? 1;
 
 export function whenDrawn(most = 4000) {
   return new Promise((resolve) => {
@@ -485,6 +517,15 @@ async function play(isOn) {
   }
   if (!playing) $('play').textContent = '▶ Play';
 }
+
+// On a phone the header has room for what is chosen; the rest is below the picture.
+const phone = window.matchMedia('(max-width: 760px)');
+function arrange() {
+  $('narrow').hidden = !phone.matches;
+  (phone.matches ? $('narrow') : document.querySelector('header')).append($('axes'), $('index-box'), $('space'), $('tools'));
+}
+phone.addEventListener('change', arrange);
+arrange();
 
 // What a person does
 
@@ -521,8 +562,9 @@ on('png', 'click', savePicture);
 on('film', 'click', saveFilm);
 const showSent = () => now.field && showBytes(now.step, now.field, isMesh() ? mesh?.numTriangles : plane.shown, sent);
 onSent(showSent);
-on('mesh', 'drawn', showSent);
-on('plane', 'drawn', () => { if (now.field) { showSent(); if (hover) showReadout(hover); if (now.minus && plane.isComplete && now.minusFitted !== now.minus) { now.minusFitted = now.minus; remember({ low: undefined, high: undefined }); refit(false); } } });
+on('mesh', 'drawn', () => { busy(null); showSent(); });
+on('scene', 'drawn', () => busy(null));
+on('plane', 'drawn', () => { if (plane.shown !== null) busy(null); if (now.field) { showSent(); if (hover) showReadout(hover); if (now.minus && plane.isComplete && now.minusFitted !== now.minus) { now.minusFitted = now.minus; remember({ low: undefined, high: undefined }); refit(false); } } });
 window.addEventListener('hashchange', () => { state = states.read(location.hash); update(); });
 window.addEventListener('resize', () => now.look && now.field && showBar(now.look, now.field.units));
 
@@ -593,7 +635,7 @@ document.addEventListener('keydown', (event) => {
 $('map').replaceChildren(...NAMES.map((name) => Object.assign(document.createElement('option'), { value: name, textContent: `${name}${MAPS[name].diverging ? ' (two-sided)' : ''}` })));
 session.listen((series, isNew) => {
   if (!now.series || series === now.series || isNew) update();
-  if (series === now.series && state.step !== 'last') $('when').textContent = `${now.at + 1} / ${series.count}  ·  ${whenText()}`;
+  if (series === now.series && state.step !== 'last') showChoice(now);
 });
 update();
 

@@ -2,7 +2,7 @@
 
 import { colours } from './colours.js';
 import { histogram } from './charts.js';
-import { bytes, text, textWithin } from './numbers.js';
+import { apart, bytes, text, textWithin } from './numbers.js';
 import { placeOn, ticksOn } from './scales.js';
 
 const $ = (id) => document.getElementById(id);
@@ -32,14 +32,18 @@ export function drawBar(context, look, x, y, width, height, units, colour) {
   context.font = '12px system-ui, "DejaVu Sans", sans-serif';
   context.textBaseline = 'top';
   const place = placeOn(look);
+  const isFree = apart();
   for (const tick of ticksOn(look, width / 70)) {
     const at = x + place(tick) * width;
     context.beginPath();
     context.moveTo(at, y + height);
     context.lineTo(at, y + height + 4);
     context.stroke();
-    context.textAlign = at < x + 20 ? 'left' : at > x + width - 20 ? 'right' : 'center';
-    context.fillText(look.scale === 'linear' ? textWithin(tick, look.high - look.low) : text(tick), at, y + height + 6);
+    context.textAlign = 'center';
+    const label = look.scale === 'linear' ? textWithin(tick, look.high - look.low) : text(tick);
+    const half = context.measureText(label).width / 2;
+    const middle = Math.min(Math.max(at, x + half), x + width - half);
+    if (isFree(middle - half, 0, middle + half, 1)) context.fillText(label, middle, y + height + 6);
   }
   if (units) { context.textAlign = 'right'; context.textBaseline = 'bottom'; context.fillText(units, x + width, y - 2); }
 }
@@ -70,10 +74,19 @@ export function showStatistics(found) {
 
 const quoted = (string) => JSON.stringify(string).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-// The line that gives the same array in Python. Plain HDF5 opens in xarray too, where dimensions have made-up names.
-export function showPython(step, field, time, axis, index) {
-  if (step.kind === 'vtkhdf') { $('python').textContent = `import h5py\ndata = h5py.File(${quoted(step.path)})[${quoted(`VTKHDF/${field.dataset}`)}]`; return; }
-  if (step.kind === 'store') { $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}, engine="hakobi")  # ${step.label.replace(/\s+/g, ' ')}: ${field.name.replace(/\s+/g, ' ')}`; return; }
+// The lines that give the same array in Python. Plain HDF5 opens in xarray too, where dimensions have made-up names.
+export function pythonOf(step, field, time, axis, index) {
+  if (step.kind === 'store') return `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}, engine="hakobi")  # ${step.label.replace(/\s+/g, ' ')}: ${field.name.replace(/\s+/g, ' ')}`;
+  const scheme = /^([a-z0-9]+):\/\//.exec(step.path)?.[1];
+  const remote = scheme ? `import fsspec\nimport obstore.fsspec\nobstore.fsspec.register("${scheme}")\n` : '';
+  const file = scheme ? `fsspec.open(${quoted(step.path)}).open()` : quoted(step.path);
+  if (step.kind === 'vtkhdf') {
+    const [from, to] = field.rows ?? ['', ''];
+    const column = field.width && field.component !== null ? `, ${field.component}` : '';
+    const values = `h5py.File(${file})[${quoted(`VTKHDF/${field.dataset}`)}][${from}:${to}${column}]`;
+    const isSize = field.component === null; // of vectors
+    return `import h5py\n${isSize ? 'import numpy\n' : ''}${remote}data = ${isSize ? `numpy.linalg.norm(${values}, axis=1)` : values}`;
+  }
   const selection = [];
   if (field.num_times) selection.push(`time=${time}`);
   if (field.shape.length === 3 && !(field.is_on_map && axis > 0)) selection.push(`${quoted(step.axes[field.axes[axis]].name).slice(1, -1)}=${index}`);
@@ -81,11 +94,12 @@ export function showPython(step, field, time, axis, index) {
   const isel = selection.length === 0 ? '' : plain ? `.isel(${selection.join(', ')})` : `.isel({${selection.map((s) => { const at = s.lastIndexOf('='); return `"${s.slice(0, at)}": ${s.slice(at + 1)}`; }).join(', ')}})`;
   const cut = field.name.lastIndexOf('/');
   const group = cut > 0 ? `, group=${quoted(field.name.slice(0, cut))}` : '';
-  $('python').textContent = `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}${group}${step.kind === 'classic' ? '' : ', engine="h5netcdf"'})[${quoted(field.name.slice(cut + 1))}]${isel}`;
+  const engine = { classic: scheme ? ', engine="scipy"' : '', zarr: ', engine="zarr"' }[step.kind] ?? ', engine="h5netcdf"';
+  return `import xarray\n${remote}data = xarray.open_dataset(${step.kind === 'zarr' ? quoted(step.path) : file}${group}${engine})[${quoted(field.name.slice(cut + 1))}]${isel}`;
 }
 
 export function showBytes(step, field, shown, sent) {
-  const rows = [[step.kind === 'store' ? 'this step' : 'step file', bytes(step.num_bytes)], ['this field', bytes(field.num_bytes)]];
+  const rows = [[['store', 'zarr'].includes(step.kind) ? 'this step' : 'step file', bytes(step.num_bytes)], ['this field', bytes(field.num_bytes)]];
   if (['hdf5', 'classic'].includes(step.kind)) rows.push(['overview', step.overview_bytes ? bytes(step.overview_bytes) : 'none: hakobi index makes it']);
   if (field.location) rows.push(['shown', shown ? `${shown.toLocaleString('en')} triangles` : '…']);
   else rows.push(['shown', shown === null || shown === undefined ? '…' : shown === 0 ? 'full resolution' : `1/${2 ** shown} of the resolution`]);

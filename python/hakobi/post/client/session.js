@@ -3,7 +3,33 @@
 import { getJson } from './net.js';
 
 export class Series {
-  constructor(told) { Object.assign(this, told); }
+  constructor(told) {
+    Object.assign(this, told);
+    this.steps = []; // how many the files have, as runs [steps, files]; one each of those that are not known yet
+  }
+
+  get numSteps() { return this.stepsBefore(this.count); }
+
+  // How many steps the files before a place have.
+  stepsBefore(place) {
+    let [found, left] = [0, place];
+    for (const [steps, files] of this.steps) {
+      found += steps * Math.min(files, left);
+      left -= Math.min(files, left);
+    }
+    return found + left;
+  }
+
+  // The name of the n-th step: its file's number, and its time there.
+  nameOf(n) {
+    let [place, left] = [0, n];
+    for (const [steps, files] of this.steps) {
+      if (left < steps * files) return `${this.number(place + Math.floor(left / steps))}.${left % steps}`;
+      place += files;
+      left -= steps * files;
+    }
+    return `${this.number(Math.min(this.count - 1, place + left))}.0`;
+  }
 
   // The file's number at a place; the number -1 stands for a file without one.
   number(place) {
@@ -32,6 +58,7 @@ export class Session {
     this.series = new Map(start.series.map((told) => [told.id, new Series(told)]));
     this.steps = new Map();
     this.numbers = new Map();
+    this.counts = new Map();
     if (start.step) {
       this.steps.set(`${start.step.series}/${start.step.step}`, Promise.resolve(start.step));
       const field = start.step.fields.find((f) => f.name === start.step.default);
@@ -40,13 +67,17 @@ export class Session {
   }
 
   // Times in one file are steps too: a file with several has as many steps.
-  timesOf(series, step) {
-    return series.count === 1 ? Math.max(1, ...step.fields.map((f) => f.num_times)) : 1;
+  async countSteps(series) {
+    const key = `${series.id}/${series.count}/${series.number(series.count - 1)}`;
+    series.steps = (await this.keep(this.counts, key, `api/${series.id}/counts`)).steps;
   }
 
-  step(series, name) {
-    const [file] = name.split('.');
-    return this.keep(this.steps, `${series.id}/${file}.0`, `api/${series.id}/${file}.0`);
+  // A step's file, and of one whose description is another at each time, that of the name's.
+  async step(series, name) {
+    const [file, time] = name.split('.');
+    const ask = (at) => this.keep(this.steps, `${series.id}/${file}.${at}`, `api/${series.id}/${file}.${at}`);
+    const first = await ask(0);
+    return first.is_of_time && Number(time) ? ask(time) : first;
   }
 
   statistics(series, name, field, version) {
@@ -64,7 +95,8 @@ export class Session {
   }
 
   forget(series, name) {
-    this.steps.delete(`${series.id}/${name.split('.')[0]}.0`);
+    for (const key of this.counts.keys()) if (key.startsWith(`${series.id}/`)) this.counts.delete(key);
+    for (const key of this.steps.keys()) if (key.startsWith(`${series.id}/${name.split('.')[0]}.`)) this.steps.delete(key);
   }
 
   // Calls back with a series whenever it has new steps, and whether it is new itself. A browser has six connections to a

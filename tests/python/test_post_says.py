@@ -298,6 +298,17 @@ def test_a_step_that_takes_long_is_said_to_be_read(
         assert browser.run("return document.querySelector('#busy').hidden")
 
 
+def test_a_step_is_told_whose_first_field_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while the page's first question is under way, which asks for the field's statistics too."""
+    monkeypatch.setattr(server, "_START_S", 0.0)
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("p", shape=(10, 80_000_000), dtype="f4", chunks=(1, 80_000_000), compression="gzip")
+    with served(tmp_path) as client:
+        for _ in range(3):
+            assert client.get("/")[0] == 200
+            assert client.json(f"/api/{identifier('a.nc')}/-1.0")["default"] == "p"
+
+
 def test_all_of_the_header_is_on_a_phone(browser: browsers.Browser, client: Client) -> None:
     resize = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.command("Emulation.setDeviceMetricsOverride", resize)

@@ -142,7 +142,8 @@ class Server:
             field, place = request.path_params.get("field", ""), self._place(request)
             starting = self._starting.get((place.series.key, place.number))
             if name == "step" and not place.time and starting is not None:
-                return (await asyncio.shield(starting))["step"]  # type: ignore[no-any-return]
+                with contextlib.suppress(HakobiError, OSError, KeyError):  # of its statistics, perhaps
+                    return (await asyncio.shield(starting))["step"]  # type: ignore[no-any-return]
             return await self._ask(name, place, field, *(_cell(request, cell) for cell in cells))  # type: ignore[no-any-return]
 
         return make

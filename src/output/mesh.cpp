@@ -153,14 +153,7 @@ std::span<const std::byte> MeshState::points() const {
 Result<HeldBlock> MeshState::block_of(const Field& field) const {
     const auto bad = [](std::string text) { return Status(ErrorCode::invalid_argument, std::move(text)); };
     const std::string where = field.on == On::points ? "points" : "cells";
-    if (field.on > On::cells) return bad("it is neither on a grid nor on points or cells");
     if (!is_set_) return bad("no mesh has been put before it (put_mesh)");
-    if (field.components < 1) return bad("it has " + std::to_string(field.components) + " components");
-    if (!field.block.global.empty() || !field.dims.empty() || !field.ghosts.empty())
-        return bad("block, dims and ghosts are of fields on a grid; it is on " + where);
-    if (field.fill_value || !field.coordinates.empty() || field.is_static)
-        return Status(ErrorCode::unsupported,
-                      "fields on a mesh have no fill value and no coordinates, and are not static");
     const std::int64_t num = num_elements(field.on);
     const auto given = std::visit([](auto values) { return std::ssize(values); }, field.data);
     Field local = field;

@@ -7,7 +7,6 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "device/device.hpp"
-#include "output/combination.hpp"
 #include "output/uncovered.hpp"
 #include "series/step_file.hpp"
 
@@ -65,11 +64,8 @@ void StepDraft::begin(const OwnSeries& series, double time) {
 }
 
 Result<HeldBlock> StepDraft::block_of(const Field& field) const {
-    if (field.on == On::grid) return held_block(field);
-    if (setup_.format->holds_meshes()) return mesh_.block_of(field);
-    return Status(ErrorCode::unsupported,
-                  std::string("it is on ") + (field.on == On::points ? "points" : "cells") +
-                      ", and files of the format " + std::string(setup_.format->name()) + " hold no meshes");
+    if (Status status = check_place(*setup_.format, field); !status.ok()) return status;
+    return field.on == On::grid ? held_block(field) : mesh_.block_of(field);
 }
 
 Result<HeldBlock> StepDraft::located_block_of(const Field& field) {
@@ -81,6 +77,12 @@ Result<HeldBlock> StepDraft::located_block_of(const Field& field) {
     if (!found.ok()) return found.status();
     held.value().is_on_device = found.value();
     return held;
+}
+
+void StepDraft::put(FieldId id, const Block& block, Field::Data data, const MemoryLayout& layout) {
+    const Result<const Field*> defined = definitions_.field(id, block, data, layout);
+    if (!defined.ok()) return keep_mistake(defined.status());
+    put(*defined.value());
 }
 
 void StepDraft::put(const Field& field) {
@@ -95,31 +97,10 @@ void StepDraft::put(const Field& field) {
         held.value().block.count.assign(field.block.count.size(), 0);
         if (is_on_mesh) held.value().block = {{1}, {0}, {0}};
     }
-    Result<filter::Filters> filters =
-        filter::parse_filters(field.compression, field.significant_bits, setup_.filters);
-    if (const Status status =
-            filters.ok() ? check_codec(*setup_.format, filters.value().codec) : filters.status();
-        !status.ok()) {
-        keep(status);
-        filters = filter::Filters();
-    }
-    filters.value().frame = setup_.format->frame();
-    std::vector<std::int64_t> global = is_on_mesh ? held.value().block.global : field.block.global;
-    const auto type = static_cast<format::ValueType>(field.data.index());
-    add({.name = field.name,
-         .units = field.units,
-         .long_name = field.long_name,
-         .standard_name = field.standard_name,
-         .type = type,
-         .global = std::move(global),
-         .dims = field.dims,
-         .filters = filters.value(),
-         .attributes = field.attributes,
-         .fill_value = field.fill_value || is_on_mesh ? field.fill_value : format::default_fill(type),
-         .coordinates = field.coordinates,
-         .is_static = field.is_static,
-         .place = static_cast<format::Place>(field.on)},
-        std::move(held).value());
+    FieldDescription description;
+    if (const Status status = describe_field(setup_, field, description); !status.ok()) keep(status);
+    description.global = is_on_mesh ? held.value().block.global : field.block.global;
+    add(std::move(description), std::move(held).value());
 }
 
 void StepDraft::add(FieldDescription field, HeldBlock block) {

@@ -63,6 +63,23 @@ module hakobi_c_interface
         type(c_ptr) :: stream = c_null_ptr
     end type
 
+    type, bind(c) :: field_definition_c
+        integer(c_size_t) :: struct_size = 120
+        type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
+        type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr, attributes = c_null_ptr
+        integer(c_int64_t) :: num_attributes = 0
+        type(c_ptr) :: fill_value = c_null_ptr, global = c_null_ptr
+        integer(c_int) :: num_dims = 0, type = 0, significant_bits = 0, is_static = 0, on = 0, num_components = 0
+    end type
+
+    type, bind(c) :: memory_layout_c
+        integer(c_size_t) :: struct_size = 48
+        type(c_ptr) :: ghosts = c_null_ptr, strides = c_null_ptr
+        integer(c_int64_t) :: num_values = 0
+        integer(c_int) :: type = 0, memory = 0
+        type(c_ptr) :: stream = c_null_ptr
+    end type
+
     type, bind(c) :: output_times_c
         integer(c_size_t) :: struct_size = 80
         real(c_double) :: layout_s = 0, encode_s = 0, values_s = 0, finish_s = 0, gather_s = 0, hidden_s = 0, run_s = 0
@@ -217,10 +234,24 @@ module hakobi_c_interface
             type(output_options_c), intent(in) :: options
             type(c_ptr), intent(out) :: out
         end function
+        integer(c_int) function c_output_define(out, definition, field) bind(c, name="hakobi_output_define")
+            import
+            type(c_ptr), value :: out
+            type(field_definition_c), intent(in) :: definition
+            integer(c_int64_t), intent(inout) :: field
+        end function
         integer(c_int) function c_output_begin_step(out, time) bind(c, name="hakobi_output_begin_step")
             import
             type(c_ptr), value :: out
             real(c_double), value :: time
+        end function
+        integer(c_int) function c_output_put_values(out, field, block, data, layout) bind(c, name="hakobi_output_put_values")
+            import
+            type(c_ptr), value :: out
+            integer(c_int64_t), value :: field
+            type(block_c), intent(in) :: block
+            type(c_ptr), value :: data
+            type(memory_layout_c), intent(in) :: layout
         end function
         integer(c_int) function c_output_put(out, field) bind(c, name="hakobi_output_put")
             import
@@ -641,6 +672,11 @@ module hakobi_c_interface
         integer(c_int) function c_comm_refuse(comm, text) bind(c, name="hakobi_comm_refuse")
             import
             type(c_ptr), value :: comm
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_output_refuse_define(out, text) bind(c, name="hakobi_output_refuse_define")
+            import
+            type(c_ptr), value :: out
             character(kind=c_char), intent(in) :: text(*)
         end function
         integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")

@@ -16,6 +16,8 @@ extern "C" {
 /* In the place of a call that makes an object (hakobi_output_create, hakobi_input_open, hakobi_halo_plan,
  * ...). Collective over `comm` with the other ranks' call; never returns HAKOBI_OK. */
 HAKOBI_API int hakobi_comm_refuse(hakobi_comm* comm, const char* text);
+/* In the place of hakobi_output_define. Collective with the other ranks' call; never returns HAKOBI_OK. */
+HAKOBI_API int hakobi_output_refuse_define(hakobi_output* out, const char* text);
 /* In the place of a put of any kind. Local: hakobi_output_end_step reports `text` on every rank. */
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
 /* In the place of hakobi_input_read. Collective. */

@@ -62,6 +62,18 @@ class FieldC(_Sized):  # hakobi_field
         ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64), ("memory", c_int),
         ("stream", c_void_p),)
 
+class FieldDefinitionC(_Sized):  # hakobi_field_definition
+    _fields_ = (
+        ("name", c_char_p), ("units", c_char_p), ("long_name", c_char_p), ("standard_name", c_char_p),
+        ("dims", c_char_p), ("coordinates", c_char_p), ("compression", c_char_p), ("attributes", POINTER(AttributeC)),
+        ("num_attributes", c_int64), ("fill_value", c_void_p), ("global_", POINTER(c_int64)), ("num_dims", c_int),
+        ("type", c_int), ("significant_bits", c_int), ("is_static", c_int), ("on", c_int), ("num_components", c_int),)
+
+class MemoryLayoutC(_Sized):  # hakobi_memory_layout
+    _fields_ = (
+        ("ghosts", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("num_values", c_int64), ("type", c_int),
+        ("memory", c_int), ("stream", c_void_p),)
+
 class MeshC(_Sized):  # hakobi_mesh
     _fields_ = (
         ("motion", c_int), ("points_type", c_int), ("num_points", c_int64), ("points", c_void_p),
@@ -157,7 +169,9 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_int, c_void_p, c_int, c_int, POINTER(BlockC),)), "split"),
     ((c_int, (c_int, c_void_p, c_int, POINTER(c_int),)), "dims_of_ranks"),
     ((c_int, (c_void_p, c_char_p, POINTER(OutputOptionsC), POINTER(c_void_p),)), "output_create"),
+    ((c_int, (c_void_p, POINTER(FieldDefinitionC), POINTER(c_int64),)), "output_define"),
     ((c_int, (c_void_p, c_double,)), "output_begin_step"),
+    ((c_int, (c_void_p, c_int64, POINTER(BlockC), c_void_p, POINTER(MemoryLayoutC),)), "output_put_values"),
     ((c_int, (c_void_p, POINTER(FieldC),)), "output_put"),
     ((c_int, (c_void_p, POINTER(MeshC),)), "output_put_mesh"),
     ((c_int, (c_void_p, c_int, c_void_p, c_int64,)), "output_put_points"),
@@ -213,7 +227,7 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64,)), "store_read"),
     ((c_int, (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64),)), "grib_values"),
     ((c_int, (c_void_p, c_int64, c_char_p, c_void_p, c_int64, POINTER(c_int64),)), "grib_array"),
-    ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse input_refuse"),
+    ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse_define output_refuse input_refuse"),
     ((c_int, (POINTER(c_void_p),)), "comm_duplicate_world"),
     ((c_int, (c_int,)), "mpi_takes_device_memory"),
     ((c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_int64),)), "listing_column"),

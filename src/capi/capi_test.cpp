@@ -2,7 +2,6 @@
 #include <hakobi/version.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,27 +10,7 @@
 
 namespace {
 
-class CApi : public hakobi::test::CApiTest {
-  protected:
-    hakobi_block split(std::int64_t ny, std::int64_t nx) const {
-        const std::int64_t global[] = {ny, nx};
-        hakobi_block block;
-        EXPECT_EQ(hakobi_split(2, global, size_, rank_, &block), HAKOBI_OK) << text();
-        return block;
-    }
-    hakobi_output* create(const std::string& name) const {
-        hakobi_output* out = nullptr;
-        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/" + name).c_str(), nullptr, &out), HAKOBI_OK)
-            << text();
-        return out;
-    }
-};
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file.good()) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
+class CApi : public hakobi::test::CApiTest {};
 
 TEST_F(CApi, WritesTheBytesThatCppWrites) {
     const hakobi_block block = split(7, 5);
@@ -69,7 +48,8 @@ TEST_F(CApi, WritesTheBytesThatCppWrites) {
     cpp.end_step();
     cpp.close();
     comm.free();
-    EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
+    EXPECT_EQ(hakobi::test::contents(folder_ + "/c_000000.nc"),
+              hakobi::test::contents(folder_ + "/cpp_000000.nc"));
 }
 
 TEST_F(CApi, CompressesAsCppDoes) {
@@ -110,7 +90,8 @@ TEST_F(CApi, CompressesAsCppDoes) {
     cpp.end_step();
     cpp.close();
     comm.free();
-    EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
+    EXPECT_EQ(hakobi::test::contents(folder_ + "/c_000000.nc"),
+              hakobi::test::contents(folder_ + "/cpp_000000.nc"));
 }
 
 TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {

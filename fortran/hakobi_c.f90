@@ -14,6 +14,15 @@ module hakobi_c
         integer(int64), allocatable :: integers(:)
     end type
 
+    !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension
+    !> first.
+    type :: hakobi_block
+        integer :: num_dims = 0
+        integer(int64) :: global(max_dims) = 0
+        integer(int64) :: start(max_dims) = 1
+        integer(int64) :: count(max_dims) = 0
+    end type
+
     !> Attributes as C takes them; the texts stay where they are as long as this is there.
     type :: attributes_for_c
         type(attribute_c), allocatable :: entries(:)

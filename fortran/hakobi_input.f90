@@ -14,6 +14,7 @@ module hakobi_input_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int8, int64, real64
     use hakobi_c
+    use hakobi_values, only: block_for_c
     use hakobi, only: hakobi_attribute, hakobi_block, hakobi_comm
     implicit none
     private
@@ -261,19 +262,6 @@ contains
         if (present(stream)) read%stream = stream
         call report(c_input_read(self%handle, read), stat, errmsg)
     end subroutine
-
-    !> The slowest dimension first, from 0. C refuses a block of more dimensions than there are.
-    pure function block_for_c(block) result(made)
-        type(hakobi_block), intent(in) :: block
-        type(block_c) :: made
-        integer :: n
-        n = block%num_dims
-        made%num_dims = int(n, c_int)
-        if (n < 1 .or. n > max_dims) return
-        made%global(:n) = block%global(n:1:-1)
-        made%start(:n) = block%start(n:1:-1) - 1
-        made%count(:n) = block%count(n:1:-1)
-    end function
 
     !> How large a step's mesh is. Local.
     function input_mesh(self, step, stat, errmsg) result(mesh)

@@ -1,0 +1,131 @@
+! Fields that are defined once, from Fortran: what define and put refuse, and values that are read back.
+program define_test
+    use, intrinsic :: iso_c_binding, only: c_loc
+    use, intrinsic :: iso_fortran_env, only: int16, int64, real32, real64
+    use mpi
+    use hakobi
+    use hakobi_input_module
+    implicit none
+    integer, parameter :: nx = 6, ny = 5
+    type(hakobi_comm) :: comm
+    type(hakobi_block) :: block
+    type(hakobi_output) :: out
+    type(hakobi_input) :: in
+    type(hakobi_field_id) :: eta_id, framed_id, count_id, sum_id, none
+    real(real64), allocatable, target :: eta(:, :), framed(:, :)
+    integer(int16), allocatable, target :: counts(:, :), found(:, :)
+    real(real64), allocatable :: again(:, :)
+    real(real64), target :: total
+    integer :: error, stat, num_wrong = 0
+    character(len=500) :: text = ""
+
+    call MPI_Init(error)
+    call comm%duplicate(MPI_COMM_WORLD)
+    block = hakobi_split([nx, ny], comm%size(), comm%rank())
+    allocate (eta(block%count(1), block%count(2)), framed(block%count(1) + 2, block%count(2) + 4))
+    allocate (counts(block%count(1), block%count(2)), again(block%count(1), block%count(2)))
+    allocate (found(block%count(1), block%count(2)))
+    eta = comm%rank() + 0.5_real64
+    counts = int(comm%rank(), int16)
+    framed = -1
+    framed(2:1 + block%count(1), 3:2 + block%count(2)) = eta
+
+    call out%create(comm, "run", if_exists="replace")
+    call expect_refused("its compression", compression="gzip")
+    call expect_refused("its place", on="faces")
+    call expect_refused("its fill value", fill_value=1.0_real32)
+    call expect_refused("its dimensions", dims="x")
+    call expect_refused("its extents", extents=[3_int64, 0_int64])
+
+    eta_id = out%define("eta", "m", [nx, ny], dims="x,y", fill_value=-1.0_real64, &
+                        attributes=[hakobi_attribute("comment", text="once")])
+    framed_id = out%define("framed", "m", block%global(:2), dims="x,y", compression="none")
+    count_id = out%define("count", type=hakobi_int16, dims="x,y")
+    sum_id = out%define("sum", is_static=.true.)
+    none = out%define("eta", stat=stat, errmsg=text)
+    if (stat == 0 .or. index(text, "field eta: it is defined already") == 0) call wrong("twice: "//trim(text))
+
+    call out%begin_step(1.0_real64)
+    call out%put(eta_id, block, eta)
+    call out%put(framed_id, block, c_loc(framed), ghosts=[1, 2])
+    call out%put(count_id, block, counts)
+    total = 7
+    call out%put(sum_id, hakobi_block(), total)
+    call out%end_step()
+    call out%begin_step(2.0_real64)
+    eta = eta + 1
+    call out%put(framed_id, block, framed(2:1 + block%count(1), 3:2 + block%count(2)))
+    call out%put(eta_id, block, eta)
+    call out%end_step()
+    call out%close()
+
+    call in%open(comm, "run")
+    call in%read("framed", 1_int64, block, again)
+    if (any(again /= eta - 1)) call wrong("the section's values")
+    call in%read("framed", 0_int64, block, again)
+    if (any(again /= eta - 1)) call wrong("the values among ghosts")
+    call in%read("eta", 1_int64, block, again)
+    if (any(again /= eta)) call wrong("eta's values")
+    call in%read("count", 0_int64, block, found)
+    if (any(found /= counts)) call wrong("the counts")
+    if (in%num_fields(1_int64) /= 3) call wrong("the static field is not in the second step")
+    call in%close()
+
+    call expect_bad_put(1, "field eta: its values are float, and it is defined as double")
+    call expect_bad_put(2, "the array's shape is not the block's")
+    call expect_bad_put(3, "none that this output's define has returned")
+    call expect_bad_put(4, "it has ghosts of 1 dimensions, not 2")
+    call comm%free()
+    call MPI_Finalize(error)
+    if (num_wrong > 0) error stop "wrong"
+
+contains
+
+    subroutine expect_refused(what, compression, on, fill_value, dims, extents)
+        character(len=*), intent(in) :: what
+        character(len=*), intent(in), optional :: compression, on, dims
+        real(real32), intent(in), optional, target :: fill_value
+        integer(int64), intent(in), optional :: extents(:)
+        integer(int64) :: global(2)
+        global = [nx, ny]
+        if (present(extents)) global = extents
+        text = ""
+        none = out%define("u", "m", global, compression=compression, on=on, fill_value=fill_value, dims=dims, &
+                          stat=stat, errmsg=text)
+        if (stat == 0 .or. index(text, "field u") /= 1) call wrong(what//": "//trim(text))
+    end subroutine
+
+    !> One step with mistake `number`; its error has `words` in it.
+    subroutine expect_bad_put(number, words)
+        integer, intent(in) :: number
+        character(len=*), intent(in) :: words
+        real(real32), allocatable, target :: single(:, :)
+        type(hakobi_field_id) :: field, no_field
+        allocate (single(block%count(1), block%count(2)))
+        single = 0
+        call out%create(comm, "run", if_exists="replace")
+        field = out%define("eta", "m", [nx, ny])
+        call out%begin_step(0.0_real64)
+        select case (number)
+        case (1)
+            call out%put(field, block, single)
+        case (2)
+            call out%put(field, block, framed)
+        case (3)
+            call out%put(no_field, block, eta, stat=stat)
+        case (4)
+            call out%put(field, block, c_loc(framed), ghosts=[1])
+        end select
+        text = ""
+        call out%end_step(stat=stat, errmsg=text)
+        if (stat == 0 .or. index(text, words) == 0) call wrong(words//": "//trim(text))
+        call out%close()
+    end subroutine
+
+    subroutine wrong(what)
+        character(len=*), intent(in) :: what
+        print "(2a)", "wrong: ", what
+        num_wrong = num_wrong + 1
+    end subroutine
+
+end program

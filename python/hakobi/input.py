@@ -30,8 +30,9 @@ from hakobi._library import MAX_DIMS, TYPES, check, load, shown
 from hakobi.attributes import Attribute, attribute_of_c, hints_for_c, printable, text_for_c
 from hakobi.device_arrays import AnyArray, lend
 from hakobi.errors import HakobiError, InputError
+from hakobi.fields import Block, block_for_c
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
-from hakobi.output import Axis, Block, Comm, _block_of
+from hakobi.output import Axis, Comm
 
 if TYPE_CHECKING:
     import xarray
@@ -267,7 +268,7 @@ class Input:
         if field.dtype is None:
             raise InputError(f"values of type {field.type} cannot be read")
         if block is not None:
-            wanted.block = _block_of(block)
+            wanted.block = block_for_c(block)
         shape = tuple(block.count) if block is not None else field.shape
         if min(shape, default=0) < 0:
             return wanted, None, None  # as above

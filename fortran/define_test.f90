@@ -16,7 +16,7 @@ program define_test
     integer(int16), allocatable, target :: counts(:, :), found(:, :)
     real(real64), allocatable :: again(:, :)
     real(real64), target :: total
-    integer :: error, stat, num_wrong = 0
+    integer :: error, stat, n, num_wrong = 0
     character(len=500) :: text = ""
 
     call MPI_Init(error)
@@ -71,6 +71,7 @@ program define_test
     if (in%num_fields(1_int64) /= 3) call wrong("the static field is not in the second step")
     call in%close()
 
+    call expect_long_names()
     call expect_bad_put(1, "field eta: its values are float, and it is defined as double")
     call expect_bad_put(2, "the array's shape is not the block's")
     call expect_bad_put(3, "none that this output's define has returned")
@@ -94,6 +95,51 @@ contains
                           stat=stat, errmsg=text)
         if (stat == 0 .or. index(text, "field u") /= 1) call wrong(what//": "//trim(text))
     end subroutine
+
+    !> Names, units and attributes of more than 128 characters are there as they were given.
+    subroutine expect_long_names()
+        character(len=200) :: long
+        type(hakobi_axis) :: axes(2)
+        type(hakobi_attribute) :: found
+        long = repeat("n", 190)
+        axes(1) = hakobi_axis(long, repeat("m ", 80)//"m", [(real(n, real64), n=1, nx)], "long_"//long, &
+                              [hakobi_attribute("a"//long, text="of x  ")])
+        axes(2)%name = "y"
+        axes(2)%values = [(real(n, real64), n=1, ny)]
+        call out%create(comm, "long", axes=axes, attributes=[hakobi_attribute("g"//long, text=repeat("t", 150))], &
+                        if_exists="replace")
+        eta_id = out%define("f"//long, repeat("s", 150), [nx, ny])
+        call out%begin_step(0.0_real64)
+        call out%put(eta_id, block, eta)
+        call out%end_step()
+        call out%close()
+        call in%open(comm, "long")
+        found = in%attribute("f"//trim(long), "units")
+        if (found%text /= repeat("s", 150)) call wrong("a field's long units")
+        if (.not. is_in_file(repeat("m ", 80)//"m")) call wrong("an axis's long units")
+        if (.not. is_in_file("long_"//trim(long))) call wrong("an axis's long standard name")
+        found = in%attribute(trim(long), "a"//trim(long))
+        if (.not. allocated(found%text)) then
+            call wrong("an axis's attribute of a long name")
+        else if (len(found%text) /= 6) then
+            call wrong("blanks at the end of a text")
+        end if
+        found = in%attribute("", "g"//trim(long))
+        if (.not. allocated(found%text)) call wrong("a global attribute of a long name")
+        call in%close()
+    end subroutine
+
+    logical function is_in_file(words)
+        character(len=*), intent(in) :: words
+        character(len=:), allocatable :: contents
+        integer :: unit, length
+        inquire (file="long_000000.nc", size=length)
+        allocate (character(len=length) :: contents)
+        open (newunit=unit, file="long_000000.nc", access="stream", action="read", status="old")
+        read (unit) contents
+        close (unit)
+        is_in_file = index(contents, words) > 0
+    end function
 
     !> One step with mistake `number`; its error has `words` in it.
     subroutine expect_bad_put(number, words)

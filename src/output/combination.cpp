@@ -23,7 +23,7 @@ Status check_overview(const Asked& asked) {
 
 /// Why a file cannot take several steps; "" where it can.
 std::string why_one_step(const Asked& asked) {
-    if (!asked.format->holds_steps())
+    if (asked.format->growing() == nullptr)
         return "files of the format " + std::string(asked.format->name()) + " take one step each";
     if (!asked.method.writes_step_file)
         return "the method " + std::string(asked.method.name) + " makes a file of each step's pieces";
@@ -34,13 +34,13 @@ std::string why_one_step(const Asked& asked) {
 Status check_place(const Asked& asked, bool has_stage) {
     if (!asked.method.writes) return {};
     const storage::PlaceLimits& place = asked.place;
-    if (place.is_on_objects && !has_stage && (asked.format->has_store() || !place.takes_ranges)) {
+    if (place.is_on_objects && !has_stage && (asked.format->store() != nullptr || !place.takes_ranges)) {
         return refused(std::string(asked.prefix) + ": steps of the format " +
                        std::string(asked.format->name()) +
                        " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
                        "folder of this node that outlives a killed run");
     }
-    if (asked.format->has_store() && !place.is_on_objects && !place.has_system_names) {
+    if (asked.format->store() != nullptr && !place.is_on_objects && !place.has_system_names) {
         return refused("format " + std::string(asked.format->name()) + ": " + std::string(asked.prefix) +
                        " is no folder of a file system");
     }

@@ -112,7 +112,7 @@ Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::
     if (found.status().code() == ErrorCode::unsupported) return resumed;
     if (!found.ok())
         return Status(found.status().code(), "cannot resume after the last step: " + found.status().text());
-    resumed.has_store_ = format.has_store();
+    resumed.has_store_ = format.store() != nullptr;
     resumed.files_ = std::move(files);
     resumed.last_ = std::move(found).value();
     return resumed;

@@ -30,6 +30,8 @@ program define_test
     framed = -1
     framed(2:1 + block%count(1), 3:2 + block%count(2)) = eta
 
+    call out%create(comm, "run", stage="/nowhere", stage_bytes=2_int64**30, stage_patience_s=0_int64, stat=stat, errmsg=text)
+    if (stat == 0 .or. index(text, "stage /nowhere: there is no such folder") == 0) call wrong("stage: "//trim(text))
     call out%create(comm, "run", if_exists="replace")
     call expect_refused("its compression", compression="gzip")
     call expect_refused("its place", on="faces")

@@ -223,21 +223,24 @@ contains
     !> the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
-                             asynchronous_bytes, attributes, overview, calendar, steps_per_file, stat, errmsg)
+                             asynchronous_bytes, attributes, overview, calendar, steps_per_file, stage, stage_bytes, &
+                             stage_bytes_s, stage_patience_s, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
         character(len=*), intent(in), optional :: method, title, time_units, calendar, hints, if_exists, format, compression
+        character(len=*), intent(in), optional :: stage
         type(hakobi_axis), intent(in), optional, target :: axes(:)
         type(hakobi_attribute), intent(in), optional, target :: attributes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, overview
         integer, intent(in), optional :: writer_stride, significant_bits
         integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes, steps_per_file
+        integer(int64), intent(in), optional :: stage_bytes, stage_bytes_s, stage_patience_s
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(output_options_c) :: options
         character(kind=c_char), allocatable, target :: c_method(:), c_format(:), c_title(:), c_time_units(:), c_calendar(:)
-        character(kind=c_char), allocatable, target :: c_compression(:)
+        character(kind=c_char), allocatable, target :: c_compression(:), c_stage(:)
         type(attributes_for_c), target :: c_attributes
         type(axes_for_c), target :: c_axes
         type(hints_for_c), target :: c_hints
@@ -255,6 +258,13 @@ contains
         if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
         if (present(asynchronous_bytes)) options%asynchronous_bytes = asynchronous_bytes
         if (present(steps_per_file)) options%steps_per_file = steps_per_file
+        call lend_text(stage, c_stage, options%stage)
+        if (present(stage_bytes)) options%stage_bytes = stage_bytes
+        if (present(stage_bytes_s)) options%stage_bytes_s = stage_bytes_s
+        if (present(stage_patience_s)) then
+            options%stage_patience_s = stage_patience_s
+            if (stage_patience_s == 0) options%stage_patience_s = hakobi_no
+        end if
         options%sync = yes_or_no(sync)
         options%asynchronous = yes_or_no(asynchronous)
         options%overview = yes_or_no(overview)

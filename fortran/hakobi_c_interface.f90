@@ -32,7 +32,7 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: output_options_c
-        integer(c_size_t) :: struct_size = 160
+        integer(c_size_t) :: struct_size = 192
         integer(c_int) :: if_exists = 0
         type(c_ptr) :: method = c_null_ptr, format = c_null_ptr, title = c_null_ptr, axes = c_null_ptr
         integer(c_int64_t) :: num_axes = 0
@@ -44,6 +44,8 @@ module hakobi_c_interface
         integer(c_int64_t) :: num_hints = 0
         integer(c_int) :: significant_bits = 0, writer_stride = 0, asynchronous = 0, sync = 0, overview = 0, keep_pieces = 0
         integer(c_int64_t) :: steps_per_file = 0
+        type(c_ptr) :: stage = c_null_ptr
+        integer(c_int64_t) :: stage_bytes = 0, stage_bytes_s = 0, stage_patience_s = 0
     end type
 
     type, bind(c) :: field_c

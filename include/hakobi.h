@@ -227,20 +227,25 @@ typedef struct hakobi_output_options {
     int64_t num_axes;
     const hakobi_attribute* attributes; /* global ones besides the title: num_attributes of them */
     int64_t num_attributes;
-    const char* time_units;     /* NULL: "s" */
-    const char* calendar;       /* NULL: "standard" */
-    const char* compression;    /* NULL: "none"; "deflate:1", "zstd:3", ... */
-    int64_t asynchronous_bytes; /* 0: 256 MiB, or an eighth of the free memory if that is less */
-    int64_t buffer_bytes;       /* 0: 64 MiB */
-    const hakobi_hint* hints;   /* num_hints of them */
+    const char* time_units;  /* NULL: "s" */
+    const char* calendar;    /* NULL: "standard" */
+    const char* compression; /* NULL: "none"; "deflate:1", "zstd:3", ... */
+    int64_t
+        asynchronous_bytes;   /* hidden.bytes; 0: 256 MiB, or an eighth of the free memory if that is less */
+    int64_t buffer_bytes;     /* 0: 64 MiB */
+    const hakobi_hint* hints; /* num_hints of them */
     int64_t num_hints;
-    int significant_bits;   /* 0: all */
-    int writer_stride;      /* 0: one in four, at least one per node */
-    int asynchronous;       /* HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
-    int sync;               /* 0: no */
-    int overview;           /* 0: no */
-    int keep_pieces;        /* 0: no */
-    int64_t steps_per_file; /* HAKOBI_ALL_STEPS: all; 0: HAKOBI_STEPS_PER_FILE, else 1 */
+    int significant_bits; /* 0: all */
+    int writer_stride;    /* 0: one in four, at least one per node */
+    int asynchronous; /* hidden.on: HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
+    int sync;         /* 0: no */
+    int overview;     /* 0: no */
+    int keep_pieces;  /* 0: no */
+    int64_t steps_per_file;   /* HAKOBI_ALL_STEPS: all; 0: HAKOBI_STEPS_PER_FILE, else 1 */
+    const char* stage;        /* a folder; NULL: HAKOBI_STAGE, else no stage */
+    int64_t stage_bytes;      /* 0: HAKOBI_STAGE_BYTES, else half of what is free */
+    int64_t stage_bytes_s;    /* 0: HAKOBI_STAGE_RATE, else no limit */
+    int64_t stage_patience_s; /* 0: HAKOBI_STAGE_PATIENCE, else 120; HAKOBI_NO: none */
 } hakobi_output_options;
 
 /* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */

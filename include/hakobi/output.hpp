@@ -57,14 +57,19 @@ struct OutputOptions {
     /// survives a crash of the system. Not hidden, that is before end_step returns.
     bool sync = false;
     /// Hidden output: end_step returns once the values are copied, and they are stored while the program
-    /// continues. Unset: HAKOBI_ASYNCHRONOUS (1 or 0); without it, hidden if the method supports it and
-    /// memory suffices (see Output::explain). True with a method that does not support it (`parallel`) throws
-    /// invalid_argument.
-    std::optional<bool> asynchronous = {};
-    /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits. 0:
-    /// 256 MiB, or an eighth of the free memory if that is less. `pipelined` allocates its collective buffers
-    /// in any case.
-    std::int64_t asynchronous_bytes = 0;
+    /// continues.
+    struct Hidden {
+        /// Unset: HAKOBI_ASYNCHRONOUS (1 or 0); without it, on if the method supports it and memory suffices
+        /// (see Output::explain). True with a method that does not support it (`parallel`) throws
+        /// invalid_argument.
+        std::optional<bool> on = {};
+        /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits.
+        /// 0: 256 MiB, or an eighth of the free memory if that is less. `pipelined` allocates its collective
+        /// buffers in any case.
+        std::int64_t bytes = 0;
+    } hidden = {};
+    std::optional<bool> asynchronous = {};  ///< older name of hidden.on; both must not differ
+    std::int64_t asynchronous_bytes = 0;    ///< older name of hidden.bytes
     int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one per node
     /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
@@ -83,9 +88,22 @@ struct OutputOptions {
     /// with their own `compression` are left out. Throws `unsupported` with `per-process` or with
     /// OutputOptions::compression.
     bool overview = false;
-    /// `per-process`: keep the pieces for `hakobi gather` instead of gathering them in close.
-    bool keep_pieces = false;
-    Hints hints = {};  ///< MPI-IO's and Hakobi's (hints.hpp)
+    /// A stage in front of the steps' place (docs/steps.md), for runs on one node: steps are written to a
+    /// folder there, and go to their place while the program continues.
+    struct Stage {
+        std::string folder = {};  ///< it exists; "": HAKOBI_STAGE, else no stage
+        std::int64_t bytes = 0;   ///< what may lie there; 0: HAKOBI_STAGE_BYTES, else half of what is free
+        /// How fast steps go on, up to close, in bytes a second; 0: HAKOBI_STAGE_RATE, else without a limit.
+        std::int64_t bytes_s = 0;
+        /// How long close tries a place that takes nothing; unset: HAKOBI_STAGE_PATIENCE, else 120.
+        std::optional<std::int64_t> patience_s = {};
+    } stage = {};
+    /// The method `per-process`.
+    struct PerProcess {
+        bool keep_pieces = false;  ///< keep them for `hakobi gather` instead of gathering them in close
+    } per_process = {};
+    bool keep_pieces = false;  ///< older name of per_process.keep_pieces
+    Hints hints = {};          ///< MPI-IO's and Hakobi's (hints.hpp)
 };
 
 /// Seconds that this rank has spent in Output, by phase.

@@ -51,7 +51,8 @@ class OutputOptionsC(_Sized):  # hakobi_output_options
         ("num_attributes", c_int64), ("time_units", c_char_p), ("calendar", c_char_p), ("compression", c_char_p),
         ("asynchronous_bytes", c_int64), ("buffer_bytes", c_int64), ("hints", POINTER(HintC)), ("num_hints", c_int64),
         ("significant_bits", c_int), ("writer_stride", c_int), ("asynchronous", c_int), ("sync", c_int),
-        ("overview", c_int), ("keep_pieces", c_int), ("steps_per_file", c_int64),)
+        ("overview", c_int), ("keep_pieces", c_int), ("steps_per_file", c_int64), ("stage", c_char_p),
+        ("stage_bytes", c_int64), ("stage_bytes_s", c_int64), ("stage_patience_s", c_int64),)
 
 class FieldC(_Sized):  # hakobi_field
     _fields_ = (

@@ -232,6 +232,10 @@ class Output:
         if_exists: str = "fail",
         overview: bool = False,
         steps_per_file: int | str | None = None,
+        stage: str | PathLike[str] = "",
+        stage_bytes: int = 0,
+        stage_bytes_s: int = 0,
+        stage_patience_s: int | None = None,
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
@@ -247,6 +251,10 @@ class Output:
 
         `steps_per_file`: how many steps a file takes, or "all"; None: HAKOBI_STEPS_PER_FILE, or 1. A step is in its
         file, for every reader, once it is complete; the file is called after its first step (format netcdf4).
+
+        `stage`: a folder of this node, to which steps are written first, at most `stage_bytes` (0: half of what is
+        free); they go to their place while the program continues, at `stage_bytes_s` up to `close` (0: without limit),
+        which tries a place that takes nothing for `stage_patience_s` (None: 120).
 
         `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
         `significant_bits` rounds their floating-point values to that many mantissa bits before.
@@ -278,6 +286,9 @@ class Output:
             options.asynchronous_bytes = int_for_c(asynchronous_bytes, 64)
             options.buffer_bytes = int_for_c(buffer_bytes, 64)
             options.steps_per_file = _steps_per_file_for_c(steps_per_file)
+            options.stage = text_for_c("stage", fspath(stage)) or None
+            options.stage_bytes, options.stage_bytes_s = int_for_c(stage_bytes, 64), int_for_c(stage_bytes_s, 64)
+            options.stage_patience_s = 0 if stage_patience_s is None else int_for_c(stage_patience_s, 64) or -1
         except (InputError, TypeError) as error:
             check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
         options.sync, options.overview = yes_or_no(sync), yes_or_no(overview)

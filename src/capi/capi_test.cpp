@@ -131,6 +131,7 @@ TEST_F(CApi, WhatIsNoOptionOnOneRankCreateReportsOnAll) {
         {[](hakobi_output_options& o) { o.if_exists = 3; }, "if_exists is 3"},
         {[](hakobi_output_options& o) { o.sync = 2; }, "sync is 2, not HAKOBI_YES"},
         {[](hakobi_output_options& o) { o.buffer_bytes = 1; }, "buffer_bytes is 1"},
+        {[](hakobi_output_options& o) { o.stage_patience_s = -7; }, "option stage.patience_s is -7"},
         {[](hakobi_output_options& o) { o.num_axes = 2; }, "num_axes is 2, but there are none"},
         {[](hakobi_output_options& o) { o.axes = &without_values, o.num_axes = 1; }, "axis x: no values"},
         {[](hakobi_output_options& o) { o.hints = &without_value, o.num_hints = 1; }, "hint cb_nodes"},

@@ -272,7 +272,7 @@ Result<std::unique_ptr<Method>> make_automatic(const MethodSettings& settings) {
     std::vector<std::unique_ptr<Method>> methods;
     std::vector<std::string_view> names;
     const bool may_hide = settings.hidden.is_on;
-    const bool may_wait = !settings.options.asynchronous.value_or(false);
+    const bool may_wait = !settings.options.hidden.on.value_or(false);
     for (const bool is_hidden : {true, false}) {
         if (is_hidden ? !may_hide : !may_wait) continue;
         for (const std::string_view name : {"pipelined", "root"}) {

@@ -37,7 +37,7 @@ Status check_place(const Asked& asked, bool has_stage) {
     if (place.is_on_objects && !has_stage && (asked.format->store() != nullptr || !place.takes_ranges)) {
         return refused(std::string(asked.prefix) + ": steps of the format " +
                        std::string(asked.format->name()) +
-                       " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
+                       " are put there whole, over a stage: set the option stage, or HAKOBI_STAGE, to a "
                        "folder of this node that outlives a killed run");
     }
     if (asked.format->store() != nullptr && !place.is_on_objects && !place.has_system_names) {

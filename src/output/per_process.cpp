@@ -88,10 +88,10 @@ class PerProcess final : public Method {
     }
 
     [[nodiscard]] bool has_work_at_close() const override {
-        return !options_.keep_pieces && !folders_.empty();
+        return !options_.per_process.keep_pieces && !folders_.empty();
     }
     mpi::Agreed close(OutputTimes& times) override {
-        if (options_.keep_pieces) return {};
+        if (options_.per_process.keep_pieces) return {};
         const double start_s = now_s();
         Status status;
         // A step that cannot be gathered keeps its pieces and does not stop the others from being gathered.

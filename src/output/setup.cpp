@@ -18,7 +18,7 @@ namespace hakobi::output {
 namespace {
 
 constexpr std::int64_t least_buffer_bytes = 4096;
-constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
+constexpr std::int64_t least_hidden_bytes = 1 << 20;
 
 /// The value of the options, or else of the environment; 0 where neither has one.
 Result<std::int64_t> asked_steps_per_file(const OutputOptions& options) {
@@ -50,11 +50,11 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put_text(options.compression);
     writer.put(options.significant_bits);
     writer.put(options.sync);
-    writer.put(options.asynchronous ? static_cast<int>(*options.asynchronous) : -1);
-    writer.put(options.asynchronous_bytes);
+    writer.put(options.hidden.on ? static_cast<int>(*options.hidden.on) : -1);
+    writer.put(options.hidden.bytes);
     writer.put(options.writer_stride);
     writer.put(options.buffer_bytes);
-    writer.put(options.keep_pieces);
+    writer.put(options.per_process.keep_pieces);
     writer.put(options.if_exists);
     writer.put(options.overview);
     writer.put_text(stage.folder);
@@ -65,6 +65,25 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
         writer.put_text(value);
     }
     return writer.take();
+}
+
+/// Takes what the older names say for the newer ones.
+Status take_older(OutputOptions& options) {
+    const auto differ = [](const char* newer, const char* older) {
+        return Status(ErrorCode::invalid_argument, std::string("options ") + newer + " and " + older +
+                                                       " are given, and differ: " + older +
+                                                       " is its older name");
+    };
+    OutputOptions::Hidden& hidden = options.hidden;
+    if (options.asynchronous && hidden.on.value_or(*options.asynchronous) != *options.asynchronous)
+        return differ("hidden.on", "asynchronous");
+    if (options.asynchronous) hidden.on = options.asynchronous;
+    const std::int64_t bytes = options.asynchronous_bytes;
+    if (bytes != 0 && hidden.bytes != 0 && bytes != hidden.bytes)
+        return differ("hidden.bytes", "asynchronous_bytes");
+    if (bytes != 0) hidden.bytes = bytes;
+    options.per_process.keep_pieces = options.per_process.keep_pieces || options.keep_pieces;
+    return {};
 }
 
 Status check_options(std::string_view prefix, const OutputOptions& options) {
@@ -84,10 +103,10 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};
     }
-    if (options.asynchronous_bytes != 0 && options.asynchronous_bytes < least_asynchronous_bytes) {
-        return {ErrorCode::invalid_argument,
-                "asynchronous_bytes is " + std::to_string(options.asynchronous_bytes) + ": the least is " +
-                    std::to_string(least_asynchronous_bytes)};
+    if (options.hidden.bytes != 0 && options.hidden.bytes < least_hidden_bytes) {
+        return {ErrorCode::invalid_argument, "hidden.bytes (asynchronous_bytes) is " +
+                                                 std::to_string(options.hidden.bytes) + ": the least is " +
+                                                 std::to_string(least_hidden_bytes)};
     }
     if (options.if_exists > IfExists::resume) {
         return {
@@ -100,9 +119,10 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
 }  // namespace
 
 Status Setup::find() {
+    if (Status status = take_older(options); !status.ok()) return status;
     if (Status status = check_options(prefix, options); !status.ok()) return status;
     place = storage::limits_of(prefix);
-    Result<StageOptions> asked_stage = take_stage_options(options.hints);
+    Result<StageOptions> asked_stage = take_stage_options(options.stage, options.hints);
     if (!asked_stage.ok()) return asked_stage.status();
     stage = std::move(asked_stage).value();
     if (Status status = storage::check_address(stage.folder); !status.ok()) return status;
@@ -116,11 +136,11 @@ Status Setup::find() {
     entry = known.value();
     Result<std::optional<bool>> asked = asked_hidden(options);
     if (!asked.ok()) return asked.status();
-    options.asynchronous = asked.value();
+    options.hidden.on = asked.value();
     const Result<std::int64_t> steps = asked_steps_per_file(options);
     if (!steps.ok()) return steps.status();
     steps_per_file = std::max<std::int64_t>(1, steps.value());
-    if (options.asynchronous.value_or(false) && entry->why_not_hidden != nullptr) {
+    if (options.hidden.on.value_or(false) && entry->why_not_hidden != nullptr) {
         return {ErrorCode::invalid_argument, "method " + std::string(entry->name) +
                                                  " does not support hidden output: " + entry->why_not_hidden};
     }

@@ -68,6 +68,22 @@ program define_test
     if (any(again /= eta - 1)) call wrong("the values among ghosts")
     call in%read("eta", 1_int64, block, again)
     if (any(again /= eta)) call wrong("eta's values")
+    if (comm%rank() == comm%size() - 1) then  ! the others do not take part
+        again = 0
+        call in%read_independent("eta", 0_int64, block, again)
+        if (any(again /= eta - 1)) call wrong("eta's values, read independently")
+        framed = -3
+        call in%read_independent("framed", 1_int64, block, c_loc(framed), hakobi_float64, ghosts=[1, 2])
+        if (any(framed(2:1 + block%count(1), 3:2 + block%count(2)) /= eta - 1)) call wrong("values among ghosts, independently")
+        if (any(framed(1, :) /= -3)) call wrong("ghosts were changed")
+        call in%read_independent("etta", 0_int64, block, again, stat=stat, errmsg=text)
+        if (stat == 0 .or. index(text, "did you mean 'eta'?") == 0) call wrong("no such field: "//trim(text))
+        call in%read_independent("eta", 0_int64, block, framed, stat=stat, errmsg=text)
+        if (stat == 0 .or. index(text, "field eta: the array's extents") /= 1) call wrong("another shape: "//trim(text))
+        call in%read_independent("eta", 0_int64, block, c_loc(framed), hakobi_float64, ghosts=[1], stat=stat, errmsg=text)
+        if (stat == 0 .or. index(text, "field eta: ghosts= has not one") /= 1) call wrong("ghosts: "//trim(text))
+    end if
+    if (index(in%explain("eta"), "contiguous at byte") == 0) call wrong("explain: "//in%explain("eta"))
     call in%read("count", 0_int64, block, found)
     if (any(found /= counts)) call wrong("the counts")
     if (in%num_fields(1_int64) /= 3) call wrong("the static field is not in the second step")

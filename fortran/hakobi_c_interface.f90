@@ -344,6 +344,11 @@ module hakobi_c_interface
             type(c_ptr), value :: in
             type(field_read_c), intent(in) :: read
         end function
+        integer(c_int) function c_input_read_independent(in, read) bind(c, name="hakobi_input_read_independent")
+            import
+            type(c_ptr), value :: in
+            type(field_read_c), intent(in) :: read
+        end function
         integer(c_int) function c_input_get_mesh(in, step, mesh) bind(c, name="hakobi_input_get_mesh")
             import
             type(c_ptr), value :: in
@@ -360,6 +365,12 @@ module hakobi_c_interface
             import
             type(mesh_part_c), intent(inout) :: part
         end subroutine
+        type(c_ptr) function c_input_explain(in, step, field) bind(c, name="hakobi_input_explain")
+            import
+            type(c_ptr), value :: in
+            integer(c_int64_t), value :: step
+            character(kind=c_char), intent(in) :: field(*)
+        end function
         integer(c_int) function c_input_close(in) bind(c, name="hakobi_input_close")
             import
             type(c_ptr), value :: in
@@ -689,6 +700,10 @@ module hakobi_c_interface
         integer(c_int) function c_input_refuse(in, text) bind(c, name="hakobi_input_refuse")
             import
             type(c_ptr), value :: in
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_refuse(text) bind(c, name="hakobi_refuse")
+            import
             character(kind=c_char), intent(in) :: text(*)
         end function
     end interface

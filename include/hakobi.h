@@ -470,6 +470,8 @@ typedef struct hakobi_field_read {
 } hakobi_field_read;
 /* Reads into the memory. Collective. `in` stays usable after an error. */
 HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);
+/* The same for this rank alone: local, the others need not read, and the error is this rank's. */
+HAKOBI_API int hakobi_input_read_independent(hakobi_input* in, const hakobi_field_read* read);
 /* Size of a step's mesh (hakobi::InputMesh). */
 typedef struct hakobi_input_mesh {
     size_t struct_size;

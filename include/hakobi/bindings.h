@@ -22,6 +22,8 @@ HAKOBI_API int hakobi_output_refuse_define(hakobi_output* out, const char* text)
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
 /* In the place of hakobi_input_read. Collective. */
 HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
+/* In the place of a local call. Local: HAKOBI_INVALID_ARGUMENT, and `text` is hakobi_error_text's. */
+HAKOBI_API int hakobi_refuse(const char* text);
 
 /* For programs without an MPI binding: MPI_Init_thread(FUNNELED) unless MPI is initialised, and MPI_Finalize
  * if this library initialised MPI and it is not finalised. Collective over MPI_COMM_WORLD. */

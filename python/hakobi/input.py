@@ -183,6 +183,29 @@ class Input:
         assert values is not None  # without memory for them the library has raised
         return values
 
+    @overload
+    def read_independent(self, name: str, *, step: int = -1, block: Block | None = None) -> npt.NDArray[Any]: ...
+    @overload
+    def read_independent(
+        self, name: str, *, step: int = -1, block: Block | None = None, out: _Out, stream: Any = None
+    ) -> _Out: ...
+    def read_independent(
+        self,
+        name: str,
+        *,
+        step: int = -1,
+        block: Block | None = None,
+        out: AnyArray | None = None,
+        stream: Any = None,
+    ) -> AnyArray:
+        """Reads as `read` does, for this rank alone: local, the other ranks need not read, and the error is this rank's.
+        Where all ranks read, `read` is faster."""
+        handle = self._open("read_independent")
+        wanted, values, _keep = self._wanted(name, step, block, out, stream)
+        check(self._library, self._library.hakobi_input_read_independent(handle, wanted))
+        assert values is not None
+        return values
+
     def mesh(self, step: int = -1) -> InputMesh:
         """The size of a step's mesh. Local. Raises InputError if it has none."""
         found = InputMeshC()

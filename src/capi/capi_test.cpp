@@ -176,6 +176,43 @@ TEST_F(CApi, ACalendarIsWrittenAndReadBack) {
     EXPECT_EQ(hakobi_input_calendar(nullptr), nullptr);
 }
 
+TEST_F(CApi, OneRankReadsWhileTheOthersDoNot) {
+    const hakobi_block block = split(4, 6);
+    const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 2.5);
+    hakobi_output* out = create("run");
+    auto field = HAKOBI_INIT(hakobi_field);
+    field.name = "a";
+    field.block = block;
+    field.type = HAKOBI_FLOAT64;
+    field.data = values.data();
+    EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
+    hakobi_output_free(out);
+    hakobi_input* in = nullptr;
+    ASSERT_EQ(hakobi_input_open(comm_, (folder_ + "/run").c_str(), nullptr, &in), HAKOBI_OK) << text();
+    if (rank_ == size_ - 1) {
+        std::vector<double> found(24);
+        auto read = HAKOBI_INIT(hakobi_field_read);
+        read.name = "a";
+        read.step = -1;
+        read.type = HAKOBI_FLOAT64;
+        read.data = found.data();
+        read.num_values = 24;
+        EXPECT_EQ(hakobi_input_read_independent(in, &read), HAKOBI_OK) << text();
+        EXPECT_EQ(found, std::vector<double>(24, 2.5));
+        read.name = "b";
+        EXPECT_EQ(hakobi_input_read_independent(in, &read), HAKOBI_NOT_FOUND);
+        EXPECT_EQ(hakobi_error_rank(), -1);
+        EXPECT_EQ(hakobi_input_read_independent(in, nullptr), HAKOBI_INVALID_ARGUMENT);
+        EXPECT_EQ(hakobi_refuse("an array of another shape"), HAKOBI_INVALID_ARGUMENT);
+        EXPECT_EQ(text(), "an array of another shape");
+    }
+    EXPECT_EQ(hakobi_input_close(in), HAKOBI_OK);
+    hakobi_input_free(in);
+}
+
 TEST_F(CApi, AFieldThatOneRankCannotPutFailsTheStepOnAll) {
     const hakobi_block block = split(4, 6);
     const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 1.0);

@@ -198,7 +198,7 @@ class Input:
         out: AnyArray | None = None,
         stream: Any = None,
     ) -> AnyArray:
-        """Reads as `read` does, for this rank alone: local, the other ranks need not read, and the error is this rank's.
+        """Reads as `read` does, for this rank alone: local, without the other ranks, and the error is this rank's.
         Where all ranks read, `read` is faster."""
         handle = self._open("read_independent")
         wanted, values, _keep = self._wanted(name, step, block, out, stream)

@@ -80,10 +80,10 @@ def test_bindings_that_are_not_what_the_headers_say_are_found(tmp_path: Path) ->
         (tmp_path / name).write_text((ROOT / name).read_text())
     assert findings(tmp_path, "bindings", {}) == []
     header = (tmp_path / "include" / "hakobi.h").read_text()
-    changed = {
-        "include/hakobi.h": header.replace("int64_t num_ranks", "int num_ranks").replace("int root,", "int64_t root,")
-    }
+    exchange = (tmp_path / "include" / "hakobi_exchange.h").read_text()
+    changed = {"include/hakobi_exchange.h": exchange.replace("int root,", "int64_t root,")}
     assert findings(tmp_path, "bindings", changed) == ["python/hakobi/_capi.py:1", "fortran/hakobi_c_interface.f90:1"]
+    assert findings(tmp_path, "bindings", {"include/hakobi_exchange.h": exchange}) == []
     for struct in (
         header.replace("typedef struct hakobi_axis {\n    size_t struct_size;", "typedef struct hakobi_axis {"),
         header.replace("} hakobi_axis;", "    int is_up;\n} hakobi_axis;"),

@@ -219,6 +219,7 @@ class Automatic final : public Method {
 
     mpi::Agreed write(const Step& step) override {
         watch_.begin_step();
+        assert(last_ == search_.current() || last().num_hidden() == 0);
         last_ = search_.current();
         mpi::Agreed agreed = current().write(seen(step));
         candidate().knows_regions = true;

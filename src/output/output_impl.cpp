@@ -93,14 +93,13 @@ void Output::Impl::say_how() const {
 
 mpi::Agreed Output::Impl::run_step() noexcept {
     hidden.begin_call();
-    const int most_left = setup.method->most_hidden() - 1;
-    if (mpi::Agreed agreed = finish_hidden(most_left); !agreed.status.ok()) return agreed;
+    if (mpi::Agreed agreed = make_place(); !agreed.status.ok()) return agreed;
     draft.keep_mistake(naming.take_unagreed());
     draft.keep_mistake(own_series.carrying());
     mpi::Agreed agreed = setup.format->holds_meshes() ? write_mesh() : mpi::Agreed();
     if (agreed.status.ok() && draft.mesh().needs_file()) {
         // A hidden step that has failed is not waited for again.
-        if (mpi::Agreed finished = finish_hidden(most_left); !finished.status.ok()) return finished;
+        if (mpi::Agreed finished = make_place(); !finished.status.ok()) return finished;
     }
     if (agreed.status.ok()) agreed = write_step();
     if (agreed.status.ok()) {
@@ -252,6 +251,10 @@ Status Output::Impl::make_file(bool has_chunks, bool is_layout_new) {
     format::set_time(step.layout, step.description.time);
     if (Status status = own_series.make_room(setup.comm, step); !status.ok()) return status;
     return naming.make_file(step);
+}
+
+mpi::Agreed Output::Impl::make_place() noexcept {
+    return finish_hidden(setup.method->most_hidden() - 1);
 }
 
 mpi::Agreed Output::Impl::finish_hidden(int most_left) noexcept {

@@ -94,6 +94,8 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     /// Finishes the oldest ones: those that all ranks have stored, and as many more as leave `most_left`,
     /// which are waited for.
     mpi::Agreed finish_hidden(int most_left) noexcept;
+    /// So that the method can take one more. Asked for each: `auto` takes one at a time before it changes.
+    mpi::Agreed make_place() noexcept;
     mpi::Agreed finish_oldest() noexcept;
     /// Waits for the step that is being finished in a thread, if there is one.
     mpi::Agreed end_finishing() noexcept;

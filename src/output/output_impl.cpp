@@ -96,8 +96,9 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     if (mpi::Agreed agreed = make_place(); !agreed.status.ok()) return agreed;
     draft.keep_mistake(naming.take_unagreed());
     draft.keep_mistake(own_series.carrying());
-    mpi::Agreed agreed = setup.format->holds_meshes() ? write_mesh() : mpi::Agreed();
-    if (agreed.status.ok() && draft.mesh().needs_file()) {
+    output::MeshState* const mesh = draft.mesh();
+    mpi::Agreed agreed = mesh != nullptr ? write_mesh(*mesh) : mpi::Agreed();
+    if (agreed.status.ok() && mesh != nullptr && mesh->needs_file()) {
         // A hidden step that has failed is not waited for again.
         if (mpi::Agreed finished = make_place(); !finished.status.ok()) return finished;
     }
@@ -111,8 +112,7 @@ mpi::Agreed Output::Impl::run_step() noexcept {
     return earlier.status.ok() ? agreed : earlier;
 }
 
-mpi::Agreed Output::Impl::write_mesh() noexcept {
-    output::MeshState& mesh = draft.mesh();
+mpi::Agreed Output::Impl::write_mesh(output::MeshState& mesh) noexcept {
     {
         Stopwatch stopwatch(timing.phases().layout_s);
         mpi::Agreed agreed = mesh.agree(setup.comm, draft.mistake());
@@ -202,7 +202,7 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
     are_blocks_new = found.are_blocks_new;
     are_statics_new = found.are_statics_new;
     // The parts of a mesh neither overlap nor leave gaps, and nobody gathers all ranks'.
-    if (setup.format->holds_meshes()) {
+    if (draft.mesh() != nullptr) {
         known.keep_blocks(draft.held());
     } else if (are_blocks_new) {
         return known.agree_on_blocks(setup.comm, draft.fields(), draft.held());

@@ -75,7 +75,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     }
     // The parts of run_step; collective.
     /// 0: a mesh that later steps share is written, and the draft's fields are placed on the mesh.
-    mpi::Agreed write_mesh() noexcept;
+    mpi::Agreed write_mesh(output::MeshState& mesh) noexcept;
     mpi::Agreed write_mesh_file() noexcept;
     /// 1 to 6 of what the draft says.
     mpi::Agreed write_step() noexcept;

@@ -35,7 +35,7 @@ struct Asked {
 /// The answer to it.
 struct Combination {
     std::int64_t steps_per_file = 1;
-    bool has_stage = false;
+    std::string_view stage = {};  ///< steps go over it; "": none
 };
 
 /// The one table of what goes with what: format, method, place, steps a file, compression, overview and

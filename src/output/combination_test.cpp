@@ -68,8 +68,8 @@ TEST(Combination, AnOverviewIsOfAPlainNetcdfFileOfTheFileSystem) {
 TEST(Combination, AStageTakesFilesOfOneStepFromOneNode) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
         if (!found.ok()) return;
-        EXPECT_EQ(found.value().has_stage, asked.stage != "" && asked.method.writes);
-        if (!found.value().has_stage) return;
+        EXPECT_EQ(found.value().stage, asked.method.writes ? asked.stage : "");
+        if (found.value().stage.empty()) return;
         EXPECT_EQ(asked.num_nodes, 1);
         EXPECT_EQ(found.value().steps_per_file, 1);
         EXPECT_TRUE(asked.method.writes_step_file);
@@ -79,9 +79,10 @@ TEST(Combination, AStageTakesFilesOfOneStepFromOneNode) {
 TEST(Combination, WhatIsPutWholeGoesOverAStage) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
         if (!found.ok() || !asked.method.writes) return;
-        EXPECT_TRUE(asked.place.takes_ranges || found.value().has_stage);
+        EXPECT_TRUE(asked.place.takes_ranges || !found.value().stage.empty());
         if (!asked.format->has_store()) return;
-        EXPECT_TRUE(asked.place.has_system_names || (asked.place.is_on_objects && found.value().has_stage));
+        EXPECT_TRUE(asked.place.has_system_names ||
+                    (asked.place.is_on_objects && !found.value().stage.empty()));
     });
 }
 

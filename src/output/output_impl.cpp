@@ -54,11 +54,12 @@ void Output::Impl::create() {
     series::finish_dropped(comm);
     setup.hidden = output::choose_hidden(comm, setup.entry->why_not_hidden, setup.options);
     own_series.claim(setup, guarded("Output::create", [&] { return setup.make_method(); })).throw_if_error();
+    if (setup.steps_per_file > 1) steps_file.emplace(setup.steps_per_file);
     draft.describe();
     timing.start();
     say_how();
     series::add_unclosed(*this);
-    if (setup.is_rank_0() && setup.method->writes() && (setup.hidden.is_on || setup.has_stage()))
+    if (setup.is_rank_0() && setup.method->writes() && (setup.hidden.is_on || setup.stage))
         last_words.speak_of(setup.prefix);
 }
 
@@ -102,10 +103,10 @@ mpi::Agreed Output::Impl::run_step() noexcept {
         // A hidden step that has failed is not waited for again.
         if (mpi::Agreed finished = make_place(); !finished.status.ok()) return finished;
     }
-    if (agreed.status.ok()) agreed = write_step();
+    if (agreed.status.ok()) agreed = write_step(steps_file ? &*steps_file : nullptr);
     if (agreed.status.ok()) {
         naming.agreed_on_taken();
-        if (setup.has_stage()) note_unnamed();
+        if (setup.stage) note_unnamed();
         return agreed;
     }
     mpi::Agreed earlier = finish_all();
@@ -127,30 +128,34 @@ mpi::Agreed Output::Impl::write_mesh(output::MeshState& mesh) noexcept {
 
 mpi::Agreed Output::Impl::write_mesh_file() noexcept {
     output::StepDraft::Aside step = draft.begin_mesh_file();
-    mpi::Agreed agreed = write_step();
+    mpi::Agreed agreed = write_step(nullptr);
     if (agreed.status.ok()) draft.end_mesh_file(std::move(step));
     return agreed;
 }
 
-mpi::Agreed Output::Impl::write_step() noexcept {
+mpi::Agreed Output::Impl::write_step(output::StepsFile* several) noexcept {
     output::Step& step = draft.step();
     bool are_blocks_new = false, are_statics_new = false;
     if (mpi::Agreed agreed = agree_on_draft(are_blocks_new, are_statics_new); !agreed.status.ok())
         return agreed;
     if (!setup.method->writes()) return {};
     Status local = guarded("filling what nobody put", [&] { draft.add_fill(known.uncovered()); });
-    if (has_several()) {
-        if (mpi::Agreed agreed = choose_file(are_statics_new, local); !agreed.status.ok()) return agreed;
+    if (setup.is_rank_0() && step.kind == series::Kind::step && local.ok())
+        local = guarded("resuming", [&] { return own_series.check(step.description); });
+    if (several != nullptr) {
+        if (mpi::Agreed agreed = choose_file(*several, are_statics_new, local); !agreed.status.ok())
+            return agreed;
         // The second step of a file has other fields than the first, which had the static ones.
         are_blocks_new = are_blocks_new || step.step_in_file < 2;
     }
     const bool has_chunks = output::ChunkEncoder::is_needed(draft.fields());
-    step.are_regions_new = are_blocks_new || has_chunks || has_several();
+    step.are_regions_new = are_blocks_new || has_chunks || several != nullptr;
     if (has_chunks) {
         if (mpi::Agreed agreed = encode(are_blocks_new); !agreed.status.ok()) return agreed;
     }
-    if (mpi::Agreed agreed = lay_out(has_chunks, std::move(local)); !agreed.status.ok()) return agreed;
-    if (!has_several()) own_series.expect(step);
+    if (mpi::Agreed agreed = lay_out(several, has_chunks, std::move(local)); !agreed.status.ok())
+        return agreed;
+    if (several == nullptr) own_series.expect(step);
     {
         Stopwatch stopwatch(timing.phases().values_s);
         if (mpi::Agreed agreed = setup.method->write(step); !agreed.status.ok()) return agreed;
@@ -164,15 +169,14 @@ mpi::Agreed Output::Impl::write_step() noexcept {
     if (mpi::Agreed agreed = end_finishing(); !agreed.status.ok()) return agreed;
     Stopwatch stopwatch(timing.phases().finish_s);
     mpi::Agreed agreed = naming.finish(step);
-    if (agreed.status.ok()) steps_file.has_step(step);
+    if (agreed.status.ok() && several != nullptr) several->has_step(step);
     return agreed;
 }
 
-mpi::Agreed Output::Impl::choose_file(bool are_statics_new, Status& local) noexcept {
+mpi::Agreed Output::Impl::choose_file(output::StepsFile& several, bool are_statics_new,
+                                      Status& local) noexcept {
     output::Step& step = draft.step();
-    if (setup.is_rank_0() && local.ok())
-        local = guarded("resuming", [&] { return own_series.check(step.description); });
-    if (mpi::Agreed agreed = steps_file.choose(setup, own_series, step, are_statics_new, local);
+    if (mpi::Agreed agreed = several.choose(setup, own_series, step, are_statics_new, local);
         !agreed.status.ok())
         return agreed;
     local.keep_first(guarded("choosing the step's file", [&] {
@@ -216,12 +220,20 @@ mpi::Agreed Output::Impl::encode(bool are_blocks_new) noexcept {
     return encoder->encode(draft.fields(), draft.held(), are_blocks_new);
 }
 
-mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
+mpi::Agreed Output::Impl::lay_out(output::StepsFile* several, bool has_chunks, Status local) noexcept {
     Stopwatch stopwatch(timing.phases().layout_s);
     output::Step& step = draft.step();
-    const bool is_layout_new = has_chunks || has_several() || !known.has_layout_of(draft.fields());
-    if (setup.is_rank_0() && local.ok())
-        local = guarded("laying out the step", [&] { return make_file(has_chunks, is_layout_new); });
+    const bool is_layout_new = has_chunks || several != nullptr || !known.has_layout_of(draft.fields());
+    if (setup.is_rank_0() && local.ok()) {
+        local = guarded("laying out the step", [&]() -> Status {
+            if (is_layout_new) {
+                Result<format::Layout> layout = new_layout(several, has_chunks);
+                if (!layout.ok()) return layout.status();
+                step.layout = std::move(layout).value();
+            }
+            return make_file();
+        });
+    }
     if (is_layout_new) {
         if (mpi::Agreed agreed = mpi::agree(setup.comm, local); !agreed.status.ok()) return agreed;
         output::share_layout(setup.comm, step.layout);
@@ -231,23 +243,20 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
         return setup.method->prepare(step);
     }));
     mpi::Agreed agreed = mpi::agree(setup.comm, local);
-    if (agreed.status.ok() && !has_several()) known.keep_layout_of(draft.fields());
+    if (agreed.status.ok() && several == nullptr) known.keep_layout_of(draft.fields());
     return agreed;
 }
 
-Status Output::Impl::make_file(bool has_chunks, bool is_layout_new) {
+Result<format::Layout> Output::Impl::new_layout(output::StepsFile* several, bool has_chunks) {
+    const auto chunks =
+        has_chunks ? std::span(encoder->stored()) : std::span<const std::vector<format::StoredChunk>>();
+    const output::Step& step = draft.step();
+    return several != nullptr ? several->append(step, chunks)
+                              : setup.format->lay_out(step.description, chunks);
+}
+
+Status Output::Impl::make_file() {
     output::Step& step = draft.step();
-    if (!has_several() && step.kind == series::Kind::step) {  // the step itself comes next
-        if (Status differs = own_series.check(step.description); !differs.ok()) return differs;
-    }
-    if (is_layout_new) {
-        const auto chunks =
-            has_chunks ? std::span(encoder->stored()) : std::span<const std::vector<format::StoredChunk>>();
-        Result<format::Layout> layout =
-            has_several() ? steps_file.append(step, chunks) : setup.format->lay_out(step.description, chunks);
-        if (!layout.ok()) return layout.status();
-        step.layout = std::move(layout).value();
-    }
     format::set_time(step.layout, step.description.time);
     if (Status status = own_series.make_room(setup.comm, step); !status.ok()) return status;
     return naming.make_file(step);
@@ -284,7 +293,7 @@ mpi::Agreed Output::Impl::finish_oldest() noexcept {
         Stopwatch stopwatch(timing.phases().finish_s);
         naming.name(hidden.oldest());
     }
-    steps_file.has_step(hidden.oldest());
+    if (steps_file) steps_file->has_step(hidden.oldest());
     hidden.pop_oldest();
     note_unnamed();
     return agreed;

@@ -255,7 +255,7 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
     keep_mistake(guarded("the mesh", [&] {
         aside.arrays = mesh_->arrays_of_file();
         step_.kind = series::Kind::mesh;
-        step_.path += series::mesh_suffix;
+        step_.path = series::mesh_path(step_.path);
         step_.part_path = series::part_path(step_.path, series::token(step_.run, step_.number));
         step_.step_in_file = -1;
         mesh_->set_file(series::file_name(step_.path));

@@ -12,13 +12,16 @@
 
 namespace hakobi::output {
 
-/// The file that an Output's steps go to, where a file takes several (OutputOptions::steps_per_file).
+/// The file that an Output's steps go to, where a file takes several.
 ///
 /// Invariant: equal on all ranks, but `growing_`, which is rank 0's; the file has its final name on all ranks
 /// alike, when its first step has. A step begins a new file where the one that is open is full, or has other
 /// fields, or static ones with other values.
 class StepsFile {
   public:
+    /// A file takes at most so many.
+    explicit StepsFile(std::int64_t most_steps) : most_steps_(most_steps) {}
+
     /// Says to which file the step goes, and whether it is its first: the step's names. `local`: what has
     /// gone wrong on this rank, before and here. Collective in the first step of a run that resumes, else
     /// local.
@@ -36,6 +39,7 @@ class StepsFile {
     Status resume(const Setup& setup, const series::Step& step);
     Status begin(const Setup& setup, const series::Step& step);
 
+    std::int64_t most_steps_;
     std::unique_ptr<format::GrowingFile> growing_;
     std::int64_t num_steps_ = 0;  // appended to the open file; 0: none is open
     std::string path_, part_path_;

@@ -185,7 +185,8 @@ std::string store_of(const std::string& path) {
 Result<format::FoundStep> read_step(const std::string& path) {
     const format::Format* const format = format_of_step(path);
     if (format == nullptr) return Status(ErrorCode::format, path + ": it has no name of a step");
-    return format->has_store() ? format->read_stored(store_of(path), parse(path).step) : format->read(path);
+    const std::string store = store_of(path);
+    return store.empty() ? format->read(path) : format->read_stored(store, parse(path).step);
 }
 
 Status replace_file(const std::string& part, const std::string& path, bool sync) {

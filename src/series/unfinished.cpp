@@ -34,7 +34,7 @@ std::vector<LeftFile> left_files(const Series& series) {
         const Name name = parse(path);
         if (name.kind != Kind::step && name.kind != Kind::mesh && name.kind != Kind::commit) continue;
         std::string final_path = step_path(name.prefix, name.step, name.extension);
-        if (name.is_of_mesh()) final_path += mesh_suffix;
+        if (name.is_of_mesh()) final_path = mesh_path(final_path);
         if (std::string of_store = storage::joined_folder(final_path); !of_store.empty())
             final_path = std::move(of_store);
         parts.push_back({name, path, std::move(final_path)});

@@ -1,5 +1,6 @@
 #include "output/combination.hpp"
 
+#include <cassert>
 #include <string>
 
 namespace hakobi::output {
@@ -11,9 +12,9 @@ Status refused(std::string why) {
 
 Status check_overview(const Asked& asked) {
     if (!asked.overview) return {};
-    if (!asked.method.writes_step_file || asked.format->name() != "netcdf4" ||
+    if (asked.method->makes != Makes::step_file || asked.format->name() != "netcdf4" ||
         asked.codec != filter::Codec::none) {
-        return refused("option overview: with method " + std::string(asked.method.name) + ", format " +
+        return refused("option overview: with method " + std::string(asked.method->name) + ", format " +
                        std::string(asked.format->name()) + " and compression " +
                        std::string(asked.compression) +
                        " values do not lie as they are in the step's file; run hakobi index afterwards");
@@ -25,8 +26,8 @@ Status check_overview(const Asked& asked) {
 std::string why_one_step(const Asked& asked) {
     if (!asked.format->holds_steps())
         return "files of the format " + std::string(asked.format->name()) + " take one step each";
-    if (!asked.method.writes_step_file)
-        return "the method " + std::string(asked.method.name) + " makes a file of each step's pieces";
+    if (asked.method->makes != Makes::step_file)
+        return "the method " + std::string(asked.method->name) + " makes a file of each step's pieces";
     if (asked.overview) return "an overview is made of a file that is complete; run hakobi index afterwards";
     return {};
 }
@@ -56,8 +57,8 @@ Status check_stage(const Asked& asked, std::int64_t num_steps) {
     }
     if (num_steps != 1)
         return refused(stage + "a file that takes several steps is not carried while it grows");
-    if (!asked.method.writes_step_file) {
-        return refused(stage + "the method " + std::string(asked.method.name) +
+    if (asked.method->makes != Makes::step_file) {
+        return refused(stage + "the method " + std::string(asked.method->name) +
                        " writes no step's file that could be carried");
     }
     return {};
@@ -66,8 +67,10 @@ Status check_stage(const Asked& asked, std::int64_t num_steps) {
 }  // namespace
 
 Result<Combination> combine(const Asked& asked) {
+    assert(asked.format != nullptr && asked.method != nullptr);
+    assert(asked.steps_per_file >= 1 && asked.num_nodes >= 1);
     Combination chosen{.steps_per_file = asked.steps_per_file, .stage = asked.stage};
-    if (!asked.method.writes) {
+    if (asked.method->makes == Makes::nothing) {
         chosen.stage = {};
         const Status status = check_codec(*asked.format, asked.codec);
         return status.ok() ? Result<Combination>(chosen) : status;

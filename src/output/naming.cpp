@@ -19,7 +19,7 @@
 namespace hakobi::output {
 
 Status Naming::make_file(const series::Step& step) {
-    if (!setup_.method->writes_step_file()) return {};
+    if (!setup_.writes_step_file()) return {};
     if (step.step_in_file > 0) {
         Status status = series::make_longer(step.part_path, step.layout.file_bytes);
         return status.ok() ? commits_.leave(step) : status;
@@ -78,7 +78,7 @@ void Naming::has_name(const series::Step& step) noexcept {
 }
 
 mpi::Agreed Naming::finish(const series::Step& step) noexcept {
-    if (!setup_.method->writes_step_file()) return {};
+    if (!setup_.writes_step_file()) return {};
     Stored stored{.step = step};
     mpi::Agreed agreed = mpi::agree(setup_.comm, setup_.is_rank_0() ? finish_file(stored, false) : Status());
     if (agreed.status.ok()) has_name(step);
@@ -86,7 +86,7 @@ mpi::Agreed Naming::finish(const series::Step& step) noexcept {
 }
 
 void Naming::name(const series::Step& stored) noexcept {
-    if (!setup_.method->writes_step_file()) return;
+    if (!setup_.writes_step_file()) return;
     is_name_open_ = true;
     stored_.push_back({.step = stored});
     if (!setup_.is_rank_0() || !named_.ok()) return;
@@ -123,7 +123,7 @@ std::size_t Naming::num_named() const noexcept {
 }
 
 void Naming::start_finishing(const series::Step& stored) noexcept {
-    if (!setup_.method->writes_step_file()) return;
+    if (!setup_.writes_step_file()) return;
     is_finishing_ = true;
     stored_.push_back({.step = stored});
     if (setup_.is_rank_0()) work_.start([this] { return finish_file(stored_.back(), true); });

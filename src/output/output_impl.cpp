@@ -59,7 +59,7 @@ void Output::Impl::create() {
     timing.start();
     say_how();
     series::add_unclosed(*this);
-    if (setup.is_rank_0() && setup.method->writes() && (setup.hidden.is_on || setup.stage))
+    if (setup.is_rank_0() && setup.writes() && (setup.hidden.is_on || setup.stage))
         last_words.speak_of(setup.prefix);
 }
 
@@ -76,7 +76,7 @@ void Output::Impl::throw_if_unusable(const char* call, bool needs_step) const {
 
 std::string Output::Impl::text() const {
     std::string text = setup.text();
-    if (const device::Device* device = draft.device(); device != nullptr && setup.method->writes()) {
+    if (const device::Device* device = draft.device(); device != nullptr && setup.writes()) {
         text += setup.method->takes_device_memory()
                     ? "; values of " + device->text() + " are copied straight to collective buffers"
                     : "; values of " + device->text() + " are copied to the host first";
@@ -138,7 +138,7 @@ mpi::Agreed Output::Impl::write_step(output::StepsFile* several) noexcept {
     bool are_blocks_new = false, are_statics_new = false;
     if (mpi::Agreed agreed = agree_on_draft(are_blocks_new, are_statics_new); !agreed.status.ok())
         return agreed;
-    if (!setup.method->writes()) return {};
+    if (!setup.writes()) return {};
     Status local = guarded("filling what nobody put", [&] { draft.add_fill(known.uncovered()); });
     if (setup.is_rank_0() && step.kind == series::Kind::step && local.ok())
         local = guarded("resuming", [&] { return own_series.check(step.description); });
@@ -191,7 +191,7 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
     Stopwatch stopwatch(timing.phases().layout_s);
     draft.keep_mistake(guarded("end_step", [&]() -> Status {
         if (!draft.mistake().ok()) return {};
-        if (setup.method->writes()) {
+        if (setup.writes()) {
             Status brought = draft.bring_to_host(!setup.method->takes_device_memory());
             if (!brought.ok()) return brought;
         }
@@ -202,7 +202,7 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
     output::StepAgreement found =
         known.agree_on_step(setup.comm, draft.mistake(), draft.step().description.time, draft.fields(),
                             draft.held(), draft.are_statics_new());
-    if (!found.error.status.ok() || !setup.method->writes()) return found.error;
+    if (!found.error.status.ok() || !setup.writes()) return found.error;
     are_blocks_new = found.are_blocks_new;
     are_statics_new = found.are_statics_new;
     // The parts of a mesh neither overlap nor leave gaps, and nobody gathers all ranks'.
@@ -339,7 +339,7 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     }
     const mpi::Agreed ended = mpi::agree(setup.comm, status);
     draft.drop();
-    timing.stop(setup.comm, setup.hidden.is_on, setup.method->writes());
+    timing.stop(setup.comm, setup.hidden.is_on, setup.writes());
     return agreed.status.ok() ? ended : agreed;
 }
 

@@ -67,7 +67,7 @@ void OwnSeries::give_stage_up() noexcept {
 
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
-    if (!setup.method->writes()) return {};
+    if (!setup.writes()) return {};
     if (!setup.stage || !setup.place.is_on_objects) return claim_steps(setup, series::Holding::lock);
     Status status = series::take_stage(prefix_, setup.options.if_exists);
     if (status.ok()) status = make_stage(setup);
@@ -165,7 +165,7 @@ mpi::Agreed OwnSeries::arrive(const Setup& setup) noexcept {
 
 void OwnSeries::end(const Setup& setup) noexcept {
     if (is_rank_0_) {
-        if (!setup.method->writes_step_file()) view_.complete_found();
+        if (!setup.writes_step_file()) view_.complete_found();
         view_.write(setup.options.sync);
     }
     staging_.reset();

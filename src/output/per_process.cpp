@@ -26,8 +26,6 @@ class PerProcess final : public Method {
                 HiddenFiles(comm_, settings.hidden.node_bytes / comm_.node_size(), settings.hidden.cores);
     }
 
-    [[nodiscard]] bool writes_step_file() const override { return false; }
-
     Status prepare(const Step& step) override {
         hidden_.prepare();
         if (comm_.rank() != 0) return {};

@@ -163,18 +163,17 @@ Status Setup::make_method() {
     Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
     if (!parsed.ok()) return parsed.status();
     filters = parsed.value();
-    const Result<Combination> combined =
-        combine({.format = format,
-                 .method = {entry->name, method->writes(), method->writes_step_file()},
-                 .prefix = prefix,
-                 .place = place,
-                 .steps_per_file = steps_per_file,
-                 .insists_on_steps = options.steps_per_file != 0,
-                 .compression = options.compression,
-                 .codec = filters.codec,
-                 .overview = options.overview,
-                 .stage = stage->folder,
-                 .num_nodes = comm.num_nodes()});
+    const Result<Combination> combined = combine({.format = format,
+                                                  .method = entry,
+                                                  .prefix = prefix,
+                                                  .place = place,
+                                                  .steps_per_file = steps_per_file,
+                                                  .insists_on_steps = options.steps_per_file != 0,
+                                                  .compression = options.compression,
+                                                  .codec = filters.codec,
+                                                  .overview = options.overview,
+                                                  .stage = stage->folder,
+                                                  .num_nodes = comm.num_nodes()});
     if (!combined.ok()) return combined.status();
     steps_per_file = combined.value().steps_per_file;
     if (combined.value().stage.empty()) stage.reset();
@@ -191,7 +190,7 @@ std::string Setup::text() const {
     std::string text(method->name().empty() ? entry->name : method->name());
     if (const std::string why = method->why(); !why.empty()) text += " (auto: " + why + ")";
     if (hidden.is_on && !method->is_hidden()) return text + ", not hidden: that is cheaper";
-    if (!method->writes()) return text + ": nothing is written";
+    if (!writes()) return text + ": nothing is written";
     if (const std::int64_t num = steps_per_file; num > 1)
         text += ", " + (num == all_steps ? "all" : std::to_string(num)) + " steps in one file";
     if (!hidden.is_on) return text + ", not hidden: " + hidden.why_not;

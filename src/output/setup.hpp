@@ -33,6 +33,8 @@ struct Setup {
     std::optional<StageOptions> stage = {};
     std::int64_t steps_per_file = 1;
 
+    [[nodiscard]] bool writes() const { return entry->makes != Makes::nothing; }
+    [[nodiscard]] bool writes_step_file() const { return entry->makes == Makes::step_file; }
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong.
     /// Local.

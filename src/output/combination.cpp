@@ -41,6 +41,11 @@ Status check_place(const Asked& asked) {
                        " are put there whole, over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a "
                        "folder of this node that outlives a killed run");
     }
+    const char* const why_system_names = asked.method->why_system_names;
+    if (why_system_names != nullptr && asked.stage.empty() && place.keeps_names && !place.has_system_names) {
+        return refused("method " + std::string(asked.method->name) + ": " + std::string(asked.prefix) +
+                       " is no folder of a file system, and " + why_system_names);
+    }
     if (is_put_whole && !place.is_on_objects && !place.has_system_names) {
         return refused("format " + std::string(asked.format->name()) + ": " + std::string(asked.prefix) +
                        " is no folder of a file system");

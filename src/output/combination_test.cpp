@@ -12,7 +12,7 @@
 namespace hakobi::output {
 namespace {
 
-constexpr const char* methods_by_kind[] = {"pipelined", "per-process", "none"};
+constexpr const char* methods_by_kind[] = {"pipelined", "parallel", "per-process", "none"};
 constexpr const char* prefixes[] = {"run", "memory:run", "rados:pool/run", "s3://bucket/run"};
 
 /// Calls `see` with each cell and with what becomes of it.
@@ -83,6 +83,14 @@ TEST(Combination, WhatIsPutWholeGoesOverAStage) {
         if (!asked.format->has_store()) return;
         EXPECT_TRUE(asked.place.has_system_names ||
                     (asked.place.is_on_objects && !found.value().stage.empty()));
+    });
+}
+
+TEST(Combination, FoldersAndMpiIoAreOfAFileSystem) {
+    for_each_cell([](const Asked& asked, const Result<Combination>& found) {
+        if (!found.ok() || asked.method->why_system_names == nullptr) return;
+        // A place that keeps nothing is refused with all methods, when it is claimed.
+        EXPECT_TRUE(asked.place.has_system_names || !asked.place.keeps_names || !found.value().stage.empty());
     });
 }
 

@@ -90,7 +90,8 @@ struct MethodEntry {
     std::string_view name;
     Result<std::unique_ptr<Method>> (*make)(const MethodSettings&);
     Makes makes = Makes::step_file;
-    const char* why_not_hidden = nullptr;  ///< of a method whose steps cannot be hidden
+    const char* why_not_hidden = nullptr;    ///< of a method whose steps cannot be hidden
+    const char* why_system_names = nullptr;  ///< of a method that writes to folders of a file system alone
 };
 
 }  // namespace hakobi::output

@@ -7,6 +7,7 @@
 //  3. All ranks agree on how it went.
 //
 // One process alone goes the same way, without the engine and without agreements.
+#include <cassert>
 #include <hakobi/input.hpp>
 
 #include <algorithm>
@@ -82,6 +83,7 @@ void Input::Impl::throw_if_closed(const char* call) const {
 }
 
 Result<std::size_t> Input::Impl::index_of(std::int64_t step) const {
+    assert(!steps.numbers.empty());
     if (step == -1) return steps.numbers.size() - 1;
     const auto at = std::ranges::lower_bound(steps.numbers, step);
     if (at != steps.numbers.end() && *at == step) return static_cast<std::size_t>(at - steps.numbers.begin());

@@ -79,6 +79,7 @@ void Naming::has_name(const series::Step& step) noexcept {
 
 mpi::Agreed Naming::finish(const series::Step& step) noexcept {
     if (!setup_.writes_step_file()) return {};
+    assert(!is_finishing_);
     Stored stored{.step = step};
     mpi::Agreed agreed = mpi::agree(setup_.comm, setup_.is_rank_0() ? finish_file(stored, false) : Status());
     if (agreed.status.ok()) has_name(step);
@@ -87,6 +88,7 @@ mpi::Agreed Naming::finish(const series::Step& step) noexcept {
 
 void Naming::name(const series::Step& stored) noexcept {
     if (!setup_.writes_step_file()) return;
+    assert(stored_.empty() || stored_.back().step.number <= stored.number);
     is_name_open_ = true;
     stored_.push_back({.step = stored});
     if (!setup_.is_rank_0() || !named_.ok()) return;
@@ -124,6 +126,7 @@ std::size_t Naming::num_named() const noexcept {
 
 void Naming::start_finishing(const series::Step& stored) noexcept {
     if (!setup_.writes_step_file()) return;
+    assert(!is_finishing_ && stored_.empty());
     is_finishing_ = true;
     stored_.push_back({.step = stored});
     if (setup_.is_rank_0()) work_.start([this] { return finish_file(stored_.back(), true); });

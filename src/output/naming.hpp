@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -66,7 +67,10 @@ class Naming {
 
     [[nodiscard]] bool is_finishing() const noexcept { return is_finishing_; }
     [[nodiscard]] bool is_name_open() const noexcept { return is_name_open_; }
-    [[nodiscard]] std::int64_t finishing_number() const noexcept { return stored_.back().step.number; }
+    [[nodiscard]] std::int64_t finishing_number() const noexcept {
+        assert(is_finishing_);
+        return stored_.back().step.number;
+    }
     /// How this rank's naming has gone. Local.
     [[nodiscard]] const Status& status() const noexcept { return named_; }
     /// Removes the files that have no name yet but those that `unnamed` says are kept, after what is under

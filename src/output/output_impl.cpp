@@ -29,6 +29,7 @@
 #include "output/output_impl.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -127,6 +128,7 @@ mpi::Agreed Output::Impl::write_mesh(output::MeshState& mesh) noexcept {
 }
 
 mpi::Agreed Output::Impl::write_mesh_file() noexcept {
+    assert(draft.mesh() != nullptr);
     output::StepDraft::Aside step = draft.begin_mesh_file();
     mpi::Agreed agreed = write_step(nullptr);
     if (agreed.status.ok()) draft.end_mesh_file(std::move(step));

@@ -1,5 +1,6 @@
 #include "output/own_series.hpp"
 
+#include <cassert>
 #include <filesystem>
 #include <utility>
 
@@ -97,6 +98,7 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
 }
 
 void OwnSeries::name_next(series::Step& step) const {
+    assert(written_.place != nullptr);
     step.run = run_;
     step.number = next_step_;
     step.place = written_.place;

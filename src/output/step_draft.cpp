@@ -1,6 +1,7 @@
 #include "output/step_draft.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -53,6 +54,7 @@ void StepDraft::describe() {
 }
 
 void StepDraft::begin(const OwnSeries& series, double time) {
+    assert(!is_open_);
     is_open_ = true;
     mistake_ = {};
     if (!std::isfinite(time))
@@ -86,6 +88,7 @@ Result<HeldBlock> StepDraft::located_block_of(const Field& field) {
 }
 
 void StepDraft::put(const Field& field) {
+    assert(is_open_ && held_.size() == fields().size());
     const bool is_on_mesh = field.on != On::grid;
     const auto keep = [&](const Status& status) {
         keep_mistake({status.code(), "field " + field.name + ": " + status.text()});
@@ -177,6 +180,7 @@ Result<bool> StepDraft::are_on_device(const Mesh::Points& points) {
 }
 
 std::int64_t StepDraft::end() {
+    assert(is_open_ && held_.size() == fields().size());
     is_open_ = false;
     std::int64_t bytes = mesh_ ? mesh_->piece().bytes_put() : 0;
     for (std::size_t f = 0; f < held_.size(); ++f) {
@@ -251,6 +255,7 @@ Status StepDraft::add_statics() {
 }
 
 StepDraft::Aside StepDraft::begin_mesh_file() {
+    assert(mesh_ && mesh_->needs_file() && step_.kind == series::Kind::step);
     Aside aside{.arrays = {}, .path = step_.path, .part_path = step_.part_path};
     keep_mistake(guarded("the mesh", [&] {
         aside.arrays = mesh_->arrays_of_file();
@@ -266,6 +271,7 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
 }
 
 void StepDraft::end_mesh_file(Aside aside) {
+    assert(step_.kind == series::Kind::mesh);
     step_.description.fields = std::move(aside.arrays.fields);
     held_ = std::move(aside.arrays.held);
     step_.kind = series::Kind::step;
@@ -287,6 +293,7 @@ void StepDraft::place_on_mesh() {
 }
 
 void StepDraft::add_fill(const std::vector<std::vector<Block>>& uncovered) {
+    assert(uncovered.size() == held_.size());
     fill_rows_.clear();
     for (std::size_t f = 0; f < uncovered.size(); ++f) {
         for (const Block& block : uncovered[f]) {
@@ -334,6 +341,8 @@ Status StepDraft::bring_to_host(bool all) {
 }
 
 void StepDraft::place_fields(const ChunkEncoder* encoder) {
+    assert(held_.size() == fields().size());
+    assert(step_.layout.offsets_bytes.size() == held_.size());
     step_.parts.clear();
     const auto is_on_device = [](const HeldField& held) {
         return std::ranges::any_of(held, &HeldBlock::is_on_device);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdio>
 #include <utility>
 
@@ -77,6 +78,7 @@ mpi::Agreed StepsFile::choose(const Setup& setup, const OwnSeries& series, serie
     fields_ = std::move(fields);
     step.path = path_;
     step.part_path = has_name_ ? path_ : part_path_;
+    assert(num_steps_ < most_steps_);
     step.step_in_file = num_steps_++;
     return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,7 +21,7 @@ namespace hakobi::output {
 class StepsFile {
   public:
     /// A file takes at most so many.
-    explicit StepsFile(std::int64_t most_steps) : most_steps_(most_steps) {}
+    explicit StepsFile(std::int64_t most_steps) : most_steps_(most_steps) { assert(most_steps > 1); }
 
     /// Says to which file the step goes, and whether it is its first: the step's names. `local`: what has
     /// gone wrong on this rank, before and here. Collective in the first step of a run that resumes, else
@@ -30,6 +31,7 @@ class StepsFile {
     /// Rank 0's: GrowingFile::append.
     [[nodiscard]] Result<format::Layout> append(const series::Step& step,
                                                 std::span<const std::vector<format::StoredChunk>> chunks) {
+        assert(growing_ != nullptr);
         return growing_->append(step.description, chunks);
     }
     /// The step is part of its file. Local, on all ranks.

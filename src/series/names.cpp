@@ -223,6 +223,7 @@ std::optional<Event> to_complete(FileState state) {
 }
 
 std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension) {
+    assert(step >= 0);
     std::string digits = std::to_string(step);
     if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
     return std::string(prefix).append("_").append(digits).append(extension);
@@ -245,6 +246,7 @@ std::string part_path(const std::string& path, std::uint64_t token) {
 }
 
 std::string whole_path(const std::string& part) {
+    assert(part.ends_with(part_suffix));
     return part.substr(0, part.size() - part_suffix.size()).append(whole_suffix);
 }
 

@@ -84,6 +84,7 @@ ReceiptOf receipt_of(const Step& step) {
 }
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
+    assert(writer >= 0 && writer < num_writers);
     if (!of.is_wanted() || file.descriptor_behind() < 0) return;
     const Descriptor other(of.path.empty() ? -1 : ::open(of.path.c_str(), O_WRONLY | O_CLOEXEC));
     const int descriptor = of.path.empty() ? file.descriptor_behind() : other.get();
@@ -158,6 +159,7 @@ Status carry_out(Event event, const FileNames& names) {
 }  // namespace
 
 FileNames names_of(const Step& step) {
+    assert(step.step_in_file < 0);
     return {.part = step.part_path,
             .whole = whole_path(step.part_path),
             .path = step.path,

@@ -282,6 +282,7 @@ Status remove_parts(const Series& series) {
 }
 
 void count_steps(std::vector<Series::Entry>& files) {
+    assert(std::ranges::is_sorted(files, {}, &Series::Entry::step));
     for (std::size_t i = 0; i < files.size(); ++i) {
         Series::Entry& file = files[i];
         if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;

@@ -25,9 +25,8 @@ else()
     string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", mpich")
     set(_mpi_dev libmpich-dev)
 endif()
-# Programs that are linked with it need MPI's headers; the measuring commands and GRIB the rest
-# (hakobi/extras.py).
+# Programs that are linked with it need MPI's headers; the command and GRIB the rest (hakobi/extras.py).
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
-    "${_mpi_dev}, pkg-config, python3-numpy, python3-psutil, python3-rich, python3-scipy, python3-h5py, python3-jinja2, python3-matplotlib, python3-pil")
+    "${_mpi_dev}, pkg-config, python3-numpy, python3-psutil, python3-rich, python3-scipy, python3-h5py, python3-matplotlib")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libeccodes0, python3-xarray")
 include(CPack)

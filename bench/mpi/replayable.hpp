@@ -7,7 +7,7 @@
 #include "replay.hpp"
 
 // Whether a replay comes to its end is found before it starts, by walking all ranks through their events
-// without time, as the prediction does with it (python/hakobi/measuring/prediction.py); tests hold that both
+// without time, as the prediction does with it (lab/hakobi_lab/measuring/prediction.py); tests hold that both
 // refuse alike.
 //  1. A message and a receive meet as MPI has them meet: in the order in which they were sent and posted.
 //  2. A send of more than the eager limit ends when a receive has met it, a smaller one at once.

@@ -144,16 +144,17 @@ class Call {
     }
 
     void divide() {
-        const io::Division division{.num_aggregators = static_cast<int>(aggregators_.size()),
-                                    .num_nodes = job_.num_nodes(),
-                                    .cb_bytes = cb_bytes,
-                                    .depth = depth,
-                                    .align_bytes = std::clamp(layout_.stripe_bytes, io::policy::least_stripe,
-                                                              io::policy::most_stripe),
-                                    .highest_tag = machine_.highest_tag,
-                                    .stripe_bytes = stripes_.stripe_bytes,
-                                    .num_objects = stripes_.num_objects,
-                                    .num_lanes = rings_.num};
+        const io::Division division{
+            .num_aggregators = static_cast<int>(aggregators_.size()),
+            .num_nodes = job_.num_nodes(),
+            .cb_bytes = cb_bytes,
+            .depth = depth,
+            .align_bytes = std::clamp(layout_.stripe_bytes, io::policy_limits::least_stripe,
+                                      io::policy_limits::most_stripe),
+            .highest_tag = machine_.highest_tag,
+            .stripe_bytes = stripes_.stripe_bytes,
+            .num_objects = stripes_.num_objects,
+            .num_lanes = rings_.num};
         for (std::int64_t at = totals_.begin_bytes; at < totals_.end_bytes; at = phases_.back().end_bytes)
             phases_.push_back(io::divide(at, totals_.end_bytes, division));
         outcome_.num_phases = std::ssize(phases_);

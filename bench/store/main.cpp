@@ -24,6 +24,7 @@
 #include <nlohmann/json.hpp>
 
 #include "contender.hpp"
+#include "measure/statistics.hpp"
 
 namespace hakobi::bench {
 namespace {
@@ -60,12 +61,6 @@ double timed(Call call) {
     const auto start = std::chrono::steady_clock::now();
     call();
     return slowest(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-}
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 class Bench {
@@ -138,7 +133,7 @@ class Bench {
                     "least s", "most s", "MB/s");
         for (const auto& [what, seconds] : samples_) {
             const auto [least, most] = std::ranges::minmax(seconds);
-            const double middle = median(seconds);
+            const double middle = measure::median(seconds);
             const double count = what.operation == "archive"
                                      ? static_cast<double>(fields)
                                      : std::ceil(static_cast<double>(one.num_fields / size_) / 7);

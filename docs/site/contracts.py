@@ -19,7 +19,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from fortran_contracts import rst
-from hakobi.cli import COMMANDS, PLUGGED_IN
+from hakobi.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,7 +68,7 @@ class Commands(_Made):
         group = self.arguments[0] if self.arguments else ""
         made: list[str] = []
         for words in sorted(COMMANDS):
-            if words.rpartition(" ")[0] == group and words not in PLUGGED_IN:
+            if words.rpartition(" ")[0] == group:
                 made += [
                     f".. click:: contracts:{attribute(words)}",
                     f"   :prog: hakobi {words}",

@@ -1,1 +1,1 @@
-"""Tools that developers of Hakobi measure and test with, and users do not get (lab/README.md)."""
+"""The workbench: benchmarks, studies and reports as commands of `hakobi`, and tools that tests use (lab/README.md)."""

@@ -64,6 +64,9 @@ for library in openmpi mpich; do
 done
 cmp openmpi.bin mpich.bin || fail "the drop-ins wrote different bytes"
 
+alone/bin/hakobi bench mpi 2>said && fail "bench mpi ran without hakobi-lab"
+grep -q "is in hakobi-lab" said || { cat said >&2; fail "bench mpi without hakobi-lab"; }
+alone/bin/pip install -q "$here/../../lab"
 alone/bin/hakobi bench mpi 2>said && fail "bench mpi ran"
 grep -q "is not part of the wheel" said || { cat said >&2; fail "bench mpi"; }
 alone/bin/hakobi store list store >/dev/null || fail "hakobi store"

@@ -1,9 +1,9 @@
 """The command `hakobi`.
 
 A subcommand is one module and one line. The module (in hakobi/commands/ as a rule) defines `command`, made with
-`@click.command()`; the line goes into COMMANDS below: the words that the user types -> the module. Groups (`study`,
-`bench`) come into being by the first word; a new one gets its help text in GROUPS. Other distributions add lines of
-their own (hakobi/plugins.py).
+`@click.command()`; the line goes into COMMANDS below: the words that the user types -> the module. Groups (`store`)
+come into being by the first word; a new one gets its help text in GROUPS. Other distributions add lines of their own
+(hakobi/plugins.py), as the workbench does for `bench`, `study`, `report`, `compare` and `demo` (lab/README.md).
 
 Rules for a subcommand's module:
  1. Importing it is cheap: click and the standard library at the top; numpy, matplotlib, h5py and the like inside the
@@ -19,8 +19,8 @@ Rules for a subcommand's module:
  5. Results go to stdout through hakobi.table; progress and warnings go to stderr.
 
 Services for it: programs (find built executables), launch (mpiexec), records (JSON lines), conditions (what was this
-measured on), statistics (medians, intervals, comparisons), table (terminal), report (one-file HTML), files (checks of
-folders, page cache, checksums).
+measured on), statistics (medians, intervals, comparisons), table (terminal), files (checks of folders, page cache,
+checksums).
 """
 
 from __future__ import annotations
@@ -37,28 +37,15 @@ import click
 from hakobi import extras, plugins
 from hakobi.errors import HakobiError, InputError, unknown_name
 
-#: Words of the subcommand -> module that defines `command`, or module:name.
-COMMANDS: dict[str, str] = {
-    "bench collective": "hakobi.commands.bench_collective",
-    "bench device": "hakobi.commands.bench_device",
-    "bench halo": "hakobi.commands.bench_halo",
-    "bench hypercrossbar": "hakobi.commands.bench_hypercrossbar",
-    "bench mpi": "hakobi.commands.bench_mpi",
-    "bench replay": "hakobi.commands.bench_replay",
-    "bench store": "hakobi.commands.bench_store",
-    "compare": "hakobi.commands.compare",
+#: Words of the subcommand -> module that defines `command`, or module:name. Plugged-in ones stand before
+#: Hakobi's own, which win.
+COMMANDS: dict[str, str] = plugins.commands() | {
     "completion": "hakobi.commands.completion",
-    "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
     "index": "hakobi.commands.index",
     "ls": "hakobi.commands.ls",
     "post": "hakobi.commands.post",
-    "report ha8000": "hakobi.commands.report:ha8000",
-    "report openifs": "hakobi.commands.report:openifs",
-    "report pacs-cs": "hakobi.commands.report:pacs_cs",
-    "report stream": "hakobi.commands.report:stream",
-    "report two-phase": "hakobi.commands.report:two_phase",
     "run": "hakobi.commands.run",
     "store archive": "hakobi.commands.store:archive",
     "store check": "hakobi.commands.store:check",
@@ -76,47 +63,12 @@ COMMANDS: dict[str, str] = {
     "store stats": "hakobi.commands.store:stats",
     "store where": "hakobi.commands.store:where",
     "store wipe": "hakobi.commands.store:wipe",
-    "study collectives": "hakobi.commands.study_collectives",
-    "study collective-buffer": "hakobi.commands.study_collective_buffer",
-    "study field-store": "hakobi.commands.study_field_store",
-    "study mpi-cache": "hakobi.commands.study_mpi_cache",
-    "study output-methods": "hakobi.commands.study_output_methods",
-    "study scale": "hakobi.commands.study_scale",
-    "study stripes": "hakobi.commands.study_stripes",
     "tune": "hakobi.commands.tune",
 }
-
-#: Those of them that other distributions bring.
-PLUGGED_IN = {words: place for words, place in plugins.commands().items() if words not in COMMANDS}
-COMMANDS |= PLUGGED_IN
 
 #: Commands that run under the oldest Python that a machine may have (pyproject.toml); the others need NEWER.
 FOR_ALL_PYTHONS = ("run",)
 NEWER = (3, 11)
-
-#: Words of the subcommand -> the program of Hakobi's without which it does nothing. A wheel has few of them,
-#: and nobody is to install an extra only to hear that.
-PROGRAMS: dict[str, str] = {
-    "bench collective": "hakobi-bench-collective",
-    "bench device": "hakobi-bench-device",
-    "bench halo": "hakobi-bench-halo",
-    "bench hypercrossbar": "hakobi-bench-hypercrossbar",
-    "bench mpi": "hakobi-bench-mpi",
-    "bench replay": "hakobi-replay",
-    "bench store": "hakobi-bench-store",
-    "demo": "hakobi-tsunami",
-    "report ha8000": "hakobi-bench-mpi",
-    "report openifs": "hakobi-weather",
-    "report pacs-cs": "hakobi-bench-hypercrossbar",
-    "report stream": "hakobi-tsunami",
-    "report two-phase": "hakobi-bench-collective",
-    "study collectives": "hakobi-simulated-collectives",
-    "study collective-buffer": "hakobi-bench-collective",
-    "study field-store": "hakobi-weather",
-    "study mpi-cache": "hakobi-bench-mpi",
-    "study output-methods": "hakobi-tsunami",
-    "study stripes": "hakobi-weather",
-}
 
 #: First word of two-word commands -> help text.
 GROUPS: dict[str, str] = {
@@ -181,23 +133,10 @@ class _Group(click.Group):
         if ctx.resilient_parsing:  # a shell completes what is typed so far
             return super().resolve_command(ctx, args)
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            if not self._prefix and args[0] in plugins.WORKBENCH:
+                raise InputError(f"'{args[0]}' is in hakobi-lab, which is not installed: {plugins.HOW_TO_GET_IT}")
             raise unknown_name("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
-
-
-def _missing_program(command: str, arguments: list[str]) -> str:
-    """Says what is wrong with the program that a command needs; "" where it needs none, has it, or is given another
-    one."""
-    from hakobi import programs
-
-    name = PROGRAMS.get(command)
-    if not name or any(word.startswith("--app") for word in arguments):
-        return ""
-    try:
-        programs.find(name)
-    except InputError as error:
-        return str(error)
-    return ""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -283,7 +222,7 @@ def _run(arguments: list[str]) -> int:
         command = _words_of(arguments).partition(" ")[2]
         if not (how := extras.advice(error.name or "", command)):
             raise
-        return _fail(arguments, _missing_program(command, arguments) or f"needs the Python module {error.name}: {how}")
+        return _fail(arguments, f"needs the Python module {error.name}: {how}")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(arguments, f"{where}{error.strerror or error}")
@@ -307,4 +246,4 @@ def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 
-__all__ = ["COMMANDS", "GROUPS", "PLUGGED_IN", "InputError", "main", "make_root", "run"]
+__all__ = ["COMMANDS", "GROUPS", "InputError", "main", "make_root", "run"]

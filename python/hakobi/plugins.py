@@ -14,6 +14,10 @@ from __future__ import annotations
 import sys
 from importlib.metadata import EntryPoint, entry_points
 
+#: First words of the commands that Hakobi's workbench brings; where it is missing, they say how to get it.
+WORKBENCH = ("bench", "compare", "demo", "report", "study")
+HOW_TO_GET_IT = "pip install ./lab in Hakobi's source repository (docs/install.md)"
+
 
 def of_group(group: str) -> list[EntryPoint]:
     """The entry points of a group, in the order of their names."""

@@ -20,16 +20,30 @@ void Ahead::attach(const Comm& comm, const SharedControl& control) {
     places_ = control.places();
 }
 
+std::int64_t Ahead::num_alone() const {
+    std::int64_t num = 0;
+    for (const RankPlace& place : places_) num += place.num_alone.load(std::memory_order_relaxed);
+    return num;
+}
+
+// Step 4.
+std::int64_t Ahead::num_needed() const {
+    if (num_alone() == num_alone_seen_) return num_needed_;
+    return is_costly_alone_ ? never : std::min(2 * num_needed_, policy_limits::most_calls_before_ahead);
+}
+
+bool Ahead::would_grant(const AheadTerms& terms) const {
+    return terms.is_granted && num_calls_in_a_row_ + 1 >= num_needed();
+}
+
 AheadTerms Ahead::grant(AheadTerms terms) {
+    const bool is_granted = would_grant(terms);
+    num_needed_ = num_needed();
+    num_alone_seen_ = num_alone();
     num_calls_in_a_row_ = terms.is_granted ? num_calls_in_a_row_ + 1 : 0;
-    std::int64_t num_alone = 0;
-    for (const RankPlace& place : places_) num_alone += place.num_alone.load(std::memory_order_relaxed);
-    if (num_alone > num_alone_seen_)
-        num_needed_ = is_costly_alone_ ? never : std::min(2 * num_needed_, policy::most_calls_before_ahead);
     if (terms.is_granted) is_costly_alone_ = terms.is_costly_alone;
-    num_alone_seen_ = num_alone;
-    terms.is_granted = num_calls_in_a_row_ >= num_needed_;
-    control_->gate.store(terms.is_granted ? open : no_gate, std::memory_order_relaxed);
+    terms.is_granted = is_granted;
+    control_->gate.store(is_granted ? open : no_gate, std::memory_order_relaxed);
     return terms;
 }
 
@@ -58,15 +72,6 @@ bool Ahead::passes(bool is_write, const Region& file, bool is_error) {
             return true;
         }
     }
-    terms_.is_granted = false;
-    return false;
-}
-
-bool Ahead::passes_piece(bool is_write, std::int64_t length_bytes) {
-    const std::scoped_lock lock(mutex_);
-    if (!terms_.is_granted || is_write != is_write_ || !fits(length_bytes)) return false;
-    next_number_ = num_calls_ + 1;
-    if (begins_before_closing(num_calls_) || is_before_the_meeting(num_calls_)) return true;
     terms_.is_granted = false;
     return false;
 }

@@ -31,6 +31,8 @@ class Ahead {
     /// Where the node's memory is there; until then nothing may run ahead.
     void attach(const Comm& comm, const SharedControl& control);
 
+    /// The leader's, in a meeting of all: whether `grant` would let the ranks run ahead on these terms.
+    [[nodiscard]] bool would_grant(const AheadTerms& terms) const;
     /// The leader's, in a meeting of all: whether, and on which terms, the ranks run ahead from the next call
     /// on. `terms` are what this call would allow. Opens the gate.
     [[nodiscard]] AheadTerms grant(AheadTerms terms);
@@ -40,8 +42,6 @@ class Ahead {
     /// Whether this rank carries out its next call without a meeting. Each call but `stop`'s is asked for,
     /// once.
     [[nodiscard]] bool passes(bool is_write, const Region& file, bool is_error);
-    /// The same of one piece that fits the terms; false, and not asked, where it does not.
-    [[nodiscard]] bool passes_piece(bool is_write, std::int64_t length_bytes);
     /// The next call meets, on all ranks.
     void stop();
     /// This rank is through with a call, whichever way it went.
@@ -58,6 +58,8 @@ class Ahead {
     void close(std::int64_t own_number);
     [[nodiscard]] bool fits(std::int64_t length_bytes) const;
     [[nodiscard]] RankPlace& own_place() const;
+    [[nodiscard]] std::int64_t num_alone() const;
+    [[nodiscard]] std::int64_t num_needed() const;
 
     Comm comm_;
     ControlBlock* control_ = nullptr;

@@ -10,8 +10,8 @@ namespace {
 /// Whether a rank's requests of at most `size_bytes` are so short that the shuffle's stages have nothing to
 /// overlap with.
 bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes, bool is_write) {
-    return size_bytes <= policy::short_request && piece_bytes >= policy::short_request_piece &&
-           (!is_write || size_bytes <= policy::short_request_written_pieces * piece_bytes);
+    return size_bytes <= policy().short_request && piece_bytes >= policy().short_request_piece &&
+           (!is_write || size_bytes <= policy().short_request_written_pieces * piece_bytes);
 }
 
 struct PathAndWhy {
@@ -23,14 +23,23 @@ PathAndWhy in_memory(const FileSetting& setting, const Facts& facts) {
     const RequestTotals& totals = facts.totals;
     const std::int64_t piece = totals.smallest_mean_piece_bytes;
     if (totals.num_ranks_with_data == 1) return {Path::own_pieces, Why::one_rank_has_data};
-    if (piece >= (facts.is_write ? policy::direct_write_piece : policy::direct_read_piece))
+    if (piece >= (facts.is_write ? policy().direct_write_piece : policy().direct_read_piece))
         return {Path::own_pieces, Why::large_pieces_in_memory};
     if (setting.is_one_node && is_short(totals.largest_size_bytes, piece, facts.is_write))
         return {Path::own_pieces, Why::little_in_memory};
-    const std::int64_t part = (totals.end_bytes - totals.begin_bytes) / policy::least_sparse_part;
-    if (piece >= policy::sparse_piece && totals.size_bytes <= part)
+    const std::int64_t part = (totals.end_bytes - totals.begin_bytes) / policy().least_sparse_part;
+    if (piece >= policy().sparse_piece && totals.size_bytes <= part)
         return {Path::own_pieces, Why::far_apart_in_memory};
     return {Path::two_phase, Why::fine_pieces};
+}
+
+// Few accesses, or storage that does not make each of them wait. They are made at once: hidden output does
+// not wait for them.
+bool are_mailboxes_served(const Facts& facts) {
+    const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
+    return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
+           !facts.totals.any.has_device_memory &&
+           (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy().most_waiting_runs));
 }
 
 // The first rule that holds decides.
@@ -56,14 +65,14 @@ PathAndWhy path_of(const FileSetting& setting, const Facts& facts) {
 }  // namespace
 
 std::int64_t large_piece_bytes(std::int64_t striping_unit_bytes, std::int64_t cb_bytes) {
-    return std::min(cb_bytes, std::max<std::int64_t>(policy::large_piece, 2 * striping_unit_bytes));
+    return std::min(cb_bytes, std::max<std::int64_t>(policy().large_piece, 2 * striping_unit_bytes));
 }
 
 std::int64_t most_cycle_bytes(const RequestTotals& totals) {
-    if (totals.service == Service::from_memory) return policy::cached_cycle;
+    if (totals.service == Service::from_memory) return policy().cached_cycle;
     // An access reads a cycle from its first piece to its last.
     if (totals.joined_bytes > 0 && totals.joined_bytes <= (totals.end_bytes - totals.begin_bytes) / 2)
-        return policy::requested_gap;
+        return policy().requested_gap;
     return 0;
 }
 
@@ -110,15 +119,6 @@ const char* text_of(Why why) {
     return "";
 }
 
-// Few accesses, or storage that does not make each of them wait. They are made at once: hidden output does
-// not wait for them.
-bool are_mailboxes_served(const Facts& facts) {
-    const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
-    return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
-           !facts.totals.any.has_device_memory &&
-           (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy::most_waiting_runs));
-}
-
 Choice choose(const FileSetting& setting, const Facts& facts) {
     const auto [path, why] = path_of(setting, facts);
     // Two-phase writes lock the range; of ranks with their own pieces no other may write meanwhile.
@@ -132,7 +132,7 @@ bool may_run_ahead(const FileSetting& setting, const Facts& facts) {
            setting.shuffle == ShuffleHint::automatic && facts.has_one_piece_a_rank;
 }
 
-AheadTerms terms_after(const FileSetting& setting, const Facts& facts, bool has_waited) {
+AheadTerms terms_after(const FileSetting& setting, const Facts& facts) {
     const RequestTotals& totals = facts.totals;
     if (!may_run_ahead(setting, facts) || totals.error_code != 0 || totals.size_bytes == 0) return {};
     if (totals.any.has_device_memory) return {};
@@ -143,31 +143,32 @@ AheadTerms terms_after(const FileSetting& setting, const Facts& facts, bool has_
     // So few have no more accesses in flight than an aggregator has, if each makes one. Sectors that two
     // ranks share need the aggregator, and what several read is read once by it.
     const bool is_apart = totals.size_bytes <= totals.end_bytes - totals.begin_bytes;
-    if ((is_waiting || has_waited) && is_apart && !setting.is_direct_io &&
-        setting.num_ranks <= policy::most_waiting_ranks && totals.largest_size_bytes <= setting.cb_bytes)
+    if ((is_waiting || facts.has_waited) && is_apart && !setting.is_direct_io &&
+        setting.num_ranks <= policy().most_waiting_ranks && totals.largest_size_bytes <= setting.cb_bytes)
         return {.is_granted = true,
                 .is_costly_alone = true,
-                .most_bytes = is_waiting ? setting.cb_bytes : policy::tried_piece - 1};
+                .most_bytes = is_waiting ? setting.cb_bytes : policy().tried_piece - 1};
     // Nobody has tried the storage with more, and it did not make these wait.
-    if (are_mailboxes_served(facts) && totals.service == Service::unknown && !has_waited)
-        return {.is_granted = true, .most_bytes = policy::tried_piece - 1};
+    if (are_mailboxes_served(facts) && totals.service == Service::unknown && !facts.has_waited)
+        return {.is_granted = true, .most_bytes = policy().tried_piece - 1};
     return {};
 }
 
 OwnChoice choose_own(const FileSetting& setting, const OwnRequest& own, bool is_in_flight) {
     // One chunk alone has nothing to overlap with.
-    if (is_in_flight && (own.left_bytes > setting.cb_bytes || own.num_pieces > 1)) return {Way::in_flight};
+    if (is_in_flight && own.is_ordered && (own.left_bytes > setting.cb_bytes || own.num_pieces > 1))
+        return {Way::in_flight};
     if (own.service != Service::from_memory) return {Way::in_line};
     const bool is_sieved = own.is_ordered && !setting.is_direct_io && own.num_pieces > 1 &&
-                           own.size_bytes / own.num_pieces < policy::direct_read_piece;
-    return {is_sieved ? Way::sieve : Way::in_line, own.is_write && own.size_bytes > policy::gated_from};
+                           own.size_bytes / own.num_pieces < policy().direct_read_piece;
+    return {is_sieved ? Way::sieve : Way::in_line, own.is_write && own.size_bytes > policy().gated_from};
 }
 
 bool is_trial_wanted(const FileSetting& setting, const OwnRequest& own, bool is_hidden) {
     return own.service == Service::unknown && own.is_ordered && own.size_bytes > 0 &&
            setting.shuffle != ShuffleHint::always && !is_hidden && !setting.shares_blocks &&
            !setting.is_striped && !setting.has_limit &&
-           own.size_bytes / own.num_pieces >= policy::tried_piece;
+           own.size_bytes / own.num_pieces >= policy().tried_piece;
 }
 
 }  // namespace hakobi::io

@@ -18,7 +18,7 @@ struct FileSetting {
     int num_ranks = 1;
     bool is_one_node = true;
     ShuffleHint shuffle = ShuffleHint::automatic;
-    bool may_fill_holes = true;   ///< hakobi_holes=auto
+    bool may_fill_holes = true;   ///< hakobi_holes=auto, and every node can lock a range
     bool is_direct_io = false;    ///< O_DIRECT
     bool has_own_errors = false;  ///< EngineFile::has_own_errors
     bool shares_blocks =
@@ -50,6 +50,7 @@ struct Facts {
     std::int64_t num_written_runs = 0;  ///< writing: accesses that serving them takes
     bool has_one_piece_a_rank = false;  ///< or none
     bool is_ahead_granted = false;      ///< the ranks run ahead from the next call on (ahead.hpp)
+    bool has_waited = false;  ///< the leader, serving the mailboxes on storage of which nothing was known
 };
 
 /// The path that all ranks take: nothing is left to do; the leader serves the mailboxes; each moves its own
@@ -87,8 +88,6 @@ struct Choice {
     bool may_fill_holes = false;  ///< holes may be read and written back under a lock
 };
 [[nodiscard]] Choice choose(const FileSetting& setting, const Facts& facts);
-/// Whether the leader serves the mailboxes: `choose` then says Path::mailbox.
-[[nodiscard]] bool are_mailboxes_served(const Facts& facts);
 
 /// The requests that a rank may carry out without meeting the others (ahead.hpp): of one piece in the file,
 /// so large; or of none.
@@ -99,8 +98,8 @@ struct AheadTerms {
 };
 [[nodiscard]] bool may_run_ahead(const FileSetting& setting, const Facts& facts);
 /// On which terms the ranks might run ahead after this call, which says nothing of how often they had to
-/// stop. `has_waited`: serving the mailboxes, where that has been done and the storage was unknown.
-[[nodiscard]] AheadTerms terms_after(const FileSetting& setting, const Facts& facts, bool has_waited);
+/// stop.
+[[nodiscard]] AheadTerms terms_after(const FileSetting& setting, const Facts& facts);
 
 /// One rank's request, and what it knows of the storage, for the way in which it moves its own pieces.
 struct OwnRequest {
@@ -110,7 +109,8 @@ struct OwnRequest {
     std::int64_t num_pieces = 0;
     Service service = Service::unknown;
 };
-/// How a rank moves its own pieces: several under way at once; one after the other; by data sieving.
+/// How a rank moves its own pieces: several under way at once; one after the other; by data sieving. Pieces
+/// in no order are moved one after the other: of two that overlap, the later one wins.
 enum class Way { in_flight, in_line, sieve };
 struct OwnChoice {
     Way way = Way::in_line;

@@ -214,7 +214,9 @@ class Terms : public testing::Test {
         return of;
     }();
     [[nodiscard]] AheadTerms terms(bool has_waited = false) const {
-        return terms_after(setting_, facts_, has_waited);
+        Facts after = facts_;
+        after.has_waited = has_waited;
+        return terms_after(setting_, after);
     }
     [[nodiscard]] bool is_granted(bool has_waited = false) const { return terms(has_waited).is_granted; }
 };
@@ -229,12 +231,12 @@ TEST_F(Terms, NotForFinePiecesHiddenCallsErrorsOneRankOrAHint) {
     facts_.has_one_piece_a_rank = false;
     EXPECT_FALSE(is_granted());
     facts_.has_one_piece_a_rank = true;
-    EXPECT_FALSE(terms_after(setting_, hidden(facts_), false).is_granted);
-    EXPECT_FALSE(terms_after(setting_, failed(facts_), false).is_granted);
+    EXPECT_FALSE(terms_after(setting_, hidden(facts_)).is_granted);
+    EXPECT_FALSE(terms_after(setting_, failed(facts_)).is_granted);
     for (FileSetting other :
          {FileSetting{.num_ranks = 1, .has_own_errors = true}, FileSetting{.num_ranks = 8},
           FileSetting{.num_ranks = 8, .shuffle = ShuffleHint::always, .has_own_errors = true}})
-        EXPECT_FALSE(terms_after(other, facts_, false).is_granted);
+        EXPECT_FALSE(terms_after(other, facts_).is_granted);
 }
 
 TEST_F(Terms, LargePiecesOnAnyStorage) {
@@ -292,6 +294,9 @@ TEST(OwnChoice, OverlapsWhereItWaitsAndSievesFinePiecesInMemory) {
     EXPECT_EQ(choose_own(usual, own, true).way, Way::in_line) << "one chunk has nothing to overlap with";
     own.num_pieces = 2;
     EXPECT_EQ(choose_own(usual, own, true).way, Way::in_flight);
+    own.is_ordered = false;
+    EXPECT_EQ(choose_own(usual, own, true).way, Way::in_line) << "of two that overlap the later one wins";
+    own.is_ordered = true;
     own.service = memory;
     EXPECT_EQ(choose_own(usual, own, false).way, Way::in_line);
     own.num_pieces = 4096;

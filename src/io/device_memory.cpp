@@ -149,7 +149,7 @@ void DeviceMemory::give(const device::Copy& copy) {
     const bool is_packed_on_host = copy.num[1] > 1 && on_host[1] == copy.length_bytes;
     const bool is_packed_on_device =
         (is_from_device_ ? copy.from_strides_bytes : copy.to_strides_bytes)[1] == copy.length_bytes;
-    if (copy.length_bytes < policy::short_device_run && is_packed_on_host && !is_packed_on_device)
+    if (copy.length_bytes < device_policy::short_run && is_packed_on_host && !is_packed_on_device)
         return start_packed(copy);
     start(copy);
 }
@@ -161,12 +161,12 @@ void DeviceMemory::start(const device::Copy& copy) {
 // By device memory in which they lie as on the host. The queue's order keeps its uses apart.
 void DeviceMemory::start_packed(const device::Copy& copy) {
     if (scratch_.memory == nullptr && !scratch_.is_refused) {
-        Result<std::byte*> made = device_->allocate(policy::device_scratch);
+        Result<std::byte*> made = device_->allocate(device_policy::scratch);
         scratch_.is_refused = !made.ok();
         if (made.ok()) scratch_.memory = made.value();
     }
     if (scratch_.memory == nullptr) return start(copy);
-    const std::int64_t most = policy::device_scratch / copy.length_bytes;
+    const std::int64_t most = device_policy::scratch / copy.length_bytes;
     const std::int64_t most_inner = std::min(copy.num[1], most);
     const std::int64_t most_outer = std::max<std::int64_t>(1, most / copy.num[1]);
     for (std::int64_t i = 0; i < copy.num[0]; i += most_outer) {

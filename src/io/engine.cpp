@@ -3,7 +3,8 @@
 //  1. Meet (meeting.cpp). Each rank states its request in a summary. On one node the summaries lie in shared
 //     memory and the node's leader adds them up; between nodes one all-reduce does it. If somebody brings an
 //     error, everybody returns it here. If all requests are small, on one node, the data lies in the
-//     mailboxes too: the leader makes the file accesses itself, and the call is over after this one round.
+//     mailboxes too: the leader makes the file accesses while the others wait (paths/mailbox.cpp), and the
+//     call is over after this one round.
 //  2. Choose the path (choice.cpp), of which this file knows no more than who carries it out (paths/). A rank
 //     that moves its own pieces goes to step 6. So does, before it joins the others' shuffle with nothing, a
 //     rank whose request has no order.
@@ -94,13 +95,18 @@ struct Engine::Impl {
     Ahead ahead;
     paths::OwnPieces own_pieces{comm, setting, options, file, control, account};
     paths::TwoPhase two_phase{comm, setting, options, file, control, account};
-    Meeting meeting{comm, setting, file, control, ahead, two_phase, account};
+    paths::Mailbox mailbox{setting, file, control};
+    Meeting meeting{
+        comm, setting, file, control, ahead, account, [this](const Choice& choice, const Facts& facts) {
+            return lead(choice, facts);
+        }};
 
     mpi::Agreed call(const Request& request, Progress& progress);
     [[nodiscard]] bool is_one_access(const Request& request, const Progress& progress) const;
     mpi::Agreed run_ahead(const Request& request, Progress& progress);
     mpi::Agreed run_together(const Request& request, Progress& progress);
     mpi::Agreed run_rounds(const Request& request, Progress& progress);
+    LeadersPart lead(const Choice& choice, const Facts& facts);
     Status open();
 };
 
@@ -179,6 +185,13 @@ mpi::Agreed Engine::Impl::run_together(const Request& request, Progress& progres
     return agreed;
 }
 
+// The chosen path's work for the leader, while the node's other ranks wait in the meeting.
+LeadersPart Engine::Impl::lead(const Choice& choice, const Facts& facts) {
+    if (choice.path == Path::mailbox) return mailbox.serve(facts);
+    if (choice.path == Path::two_phase) two_phase.prepare(facts.totals);
+    return {};
+}
+
 mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress) {
     // An error that the last call left untold comes before this call's own mistake: no other call would tell
     // it.
@@ -187,17 +200,16 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
     progress.status.keep_first(std::move(mistake));
     progress.is_ordered = !progress.status.ok() || request.file.is_ordered();
     for (bool is_first = true;; is_first = false) {
-        Met met = meeting.hold(request, progress, is_first);
+        if (setting.is_one_node) mailbox.post(request, progress, is_first);
+        Met met = meeting.hold(request, progress, {is_first, two_phase.has_given_up()});
         const Choice& choice = met.choice;
         account.explainer.path(choice, met.totals, request.is_write);
-        if (choice.path == Path::mailbox && !request.is_write)
-            progress.bytes_moved = empty_mailbox(control.own_place(), request.memory, request.origin);
+        if (choice.path == Path::mailbox) mailbox.collect(request, progress);
         if (met.totals.any.has_given_up) two_phase.abandon_buffers();
         if (!met.agreed.status.ok() || choice.path == Path::mailbox || choice.path == Path::nothing)
             return met.agreed;
         if (choice.path == Path::own_pieces || !progress.is_ordered) {
-            own_pieces.carry_out(request, choice.is_in_flight && progress.is_ordered, choice.may_fill_holes,
-                                 progress);
+            own_pieces.carry_out(request, choice.is_in_flight, choice.may_fill_holes, progress);
             progress.has_moved_own = true;
         }
         if (choice.path == Path::own_pieces) {
@@ -296,33 +308,6 @@ mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region
     mpi::Agreed agreed = impl_->call(request, progress);
     bytes_read = agreed.status.ok() ? progress.bytes_read(request) : 0;
     return agreed;
-}
-
-std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std::span<std::byte> bytes,
-                                         std::int64_t& bytes_moved) {
-    Impl& impl = *impl_;
-    EngineCounters& counters = impl.account.counters;
-    const auto length = static_cast<std::int64_t>(bytes.size());
-    const ReportWishes& wants = impl.account.wants;
-    const bool is_plain = impl.file.is_open() && !impl.setting.has_limit && !wants.profile && !wants.trace &&
-                          !impl.setting.is_direct_io && length > 0 && length <= most_bytes_ahead;
-    if (!is_plain || !impl.ahead.passes_piece(is_write, length)) return {};
-    Status status;
-    bytes_moved = length;
-    if (is_write) {
-        status = impl.file->write_at(bytes, offset);
-    } else {
-        const Result<std::int64_t> read = impl.file->read_at(bytes, offset);
-        bytes_moved = read.ok() ? read.value() : 0;
-        if (!read.ok()) status = read.status();
-    }
-    ++counters.calls;
-    ++counters.direct_calls;
-    ++counters.pieces;
-    counters.user_bytes += length;
-    counters.storage_bytes += bytes_moved;
-    impl.ahead.end_call();
-    return status;
 }
 
 bool Engine::is_stored() const {

@@ -57,7 +57,7 @@ TEST_P(EngineWith, RankZerosOptionsHoldForAll) {
     auto engine = open_engine({path_, true}, comm_.rank() == 0 ? of_rank_0 : of_others);
     EXPECT_EQ(engine->options().cb_buffer_bytes, 128 << 10);
     EXPECT_EQ(engine->options().shuffle, "always");
-    EXPECT_EQ(engine->options().depth, policy::usual_depth);
+    EXPECT_EQ(engine->options().depth, policy_limits::usual_depth);
     const Region file = pieces(4 << 20);
     const std::vector<std::byte> data(static_cast<std::size_t>(file.size_bytes()), std::byte{7});
     for (int i = 0; i < 2; ++i)

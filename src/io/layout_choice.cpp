@@ -34,9 +34,9 @@ class Asked {
             wish.num_stripes = LayoutWish::all;
         } else {
             const std::int64_t stripes = std::int64_t{std::max(servers, 1)} * ratio;
-            wish.num_stripes = static_cast<int>(std::min<std::int64_t>(stripes, policy::most_stripes));
-            if (stripes > policy::most_stripes)
-                remark("a file has at most " + std::to_string(policy::most_stripes) + " stripes",
+            wish.num_stripes = static_cast<int>(std::min<std::int64_t>(stripes, policy_limits::most_stripes));
+            if (stripes > policy_limits::most_stripes)
+                remark("a file has at most " + std::to_string(policy_limits::most_stripes) + " stripes",
                        "striping_factor", stripes);
         }
         wish.first_server = first_server();
@@ -116,14 +116,14 @@ LayoutChoice left(std::string why) {
 
 LayoutChoice automatic(const LayoutFacts& facts, int num_nodes, std::int64_t size_bytes) {
     const int nodes = std::max(num_nodes, 1);
-    std::int64_t stripes = std::int64_t{nodes} * policy::auto_stripes_a_node;
+    std::int64_t stripes = std::int64_t{nodes} * policy().auto_stripes_a_node;
     std::string why = "for " + count_text(nodes, "node");
     if (stripes > facts.num_servers) {
         stripes = facts.num_servers;
         why += ", on all " + count_text(facts.num_servers, "server");
     }
-    if (size_bytes > 0 && stripes > size_bytes / policy::least_auto_stripe_share) {
-        stripes = std::max<std::int64_t>(1, size_bytes / policy::least_auto_stripe_share);
+    if (size_bytes > 0 && stripes > size_bytes / policy().least_auto_stripe_share) {
+        stripes = std::max<std::int64_t>(1, size_bytes / policy().least_auto_stripe_share);
         why += ", no more for " + std::to_string(size_bytes) + " bytes";
     }
     const std::string wanted = count_text(stripes, "stripe") + " would do " + why;

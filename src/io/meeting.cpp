@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,15 +12,15 @@
 #include "mpi/messages.hpp"
 #include "region/cursor.hpp"
 #include "region/gaps.hpp"
-#include "storage/concurrency.hpp"
 
 namespace hakobi::io {
 
-RequestSummary Meeting::summary_of(const Request& request, const Progress& progress) const {
+RequestSummary Meeting::summary_of(const Request& request, const Progress& progress,
+                                   const Coming& coming) const {
     RequestSummary mine;
     mine.service = file_.service();
     mine.end_of_file = progress.end_of_file;
-    mine.has_given_up = two_phase_.has_given_up() ? 1 : 0;
+    mine.has_given_up = coming.has_given_up ? 1 : 0;
     mine.leaves_holes = leaves_holes_.load(std::memory_order_relaxed) ? 1 : 0;
     mine.error_code = static_cast<int>(progress.status.code());
     if (!progress.status.ok()) return mine;
@@ -34,7 +33,7 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     mine.size_bytes = file.size_bytes() - done;
     mine.num_pieces = file.num_pieces();
     if (setting_.reads_by_request && !request.is_write)
-        mine.joined_bytes = bytes_with_gaps(file, policy::requested_gap);
+        mine.joined_bytes = bytes_with_gaps(file, policy().requested_gap);
     if (done == 0) return mine;
     Cursor cursor(file);
     cursor.seek(done);
@@ -45,10 +44,10 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     return mine;
 }
 
-Met Meeting::hold(const Request& request, Progress& progress, bool is_first) {
+Met Meeting::hold(const Request& request, Progress& progress, const Coming& coming) {
     const double start_s = now_s();
-    Met met =
-        comm_.num_nodes() == 1 ? on_node(request, progress, is_first) : between_nodes(request, progress);
+    Met met = comm_.num_nodes() == 1 ? on_node(request, progress, coming)
+                                     : between_nodes(request, progress, coming);
     const double end_s = now_s();
     account_.counters.wait_peer_s += end_s - start_s;
     account_.timeline.add({"agree on requests", 0, start_s, end_s});
@@ -57,8 +56,8 @@ Met Meeting::hold(const Request& request, Progress& progress, bool is_first) {
     return met;
 }
 
-Met Meeting::between_nodes(const Request& request, const Progress& progress) {
-    ReducedSummary sums = reduced(summary_of(request, progress), comm_.rank());
+Met Meeting::between_nodes(const Request& request, const Progress& progress, const Coming& coming) {
+    ReducedSummary sums = reduced(summary_of(request, progress, coming), comm_.rank());
     mpi::all_max_and_sum(comm_, sums.maxima, sums.sums);
     Facts facts{.is_write = request.is_write, .is_hidden = request.is_hidden, .totals = total_of(sums)};
     Met met{facts.totals, choose(setting_, facts), {}};
@@ -66,16 +65,11 @@ Met Meeting::between_nodes(const Request& request, const Progress& progress) {
     return met;
 }
 
-Met Meeting::on_node(const Request& request, Progress& progress, bool is_first) {
+Met Meeting::on_node(const Request& request, Progress& progress, const Coming& coming) {
     RankPlace& place = control_.own_place();
-    place.request = summary_of(request, progress);
-    const bool is_small = is_first && setting_.shuffle == ShuffleHint::automatic && !setting_.has_limit &&
-                          progress.status.ok() && progress.is_ordered && request.device == nullptr &&
-                          fits_mailbox(request.file);
-    place.is_small = is_small ? 1 : 0;
-    if (is_small) fill_mailbox(place, request.file, request.memory, request.origin, request.is_write);
+    place.request = summary_of(request, progress, coming);
     if (!progress.status.ok()) place.error_text.set(progress.status.text());
-    control_.team().round([&] { lead(request, progress, is_first); });
+    control_.team().round([&] { lead(request, progress, coming.is_first); });
     const LeaderWord& word = control_.block().word;
     ahead_.met(word.ahead, request.is_write);
     Met met{word.totals, word.choice, {}};
@@ -96,21 +90,25 @@ void Meeting::lead(const Request& request, Progress& progress, bool is_first) {
         own.error_text.set(progress.status.text());
     }
     Facts facts = facts_of(request);
+    const bool is_asked = is_first && facts.totals.error_code == 0;
+    facts.is_ahead_granted = is_asked && ahead_.would_grant(terms_after(setting_, facts));
     LeaderWord& word = control_.block().word;
     word.totals = facts.totals;
+    word.choice = choose(setting_, facts);
     word.error_code = facts.totals.error_code;
     word.error_rank = facts.totals.error_rank;
     if (word.error_rank >= 0)
         word.error_text = control_.places()[static_cast<std::size_t>(word.error_rank)].error_text;
-    const bool has_waited = are_mailboxes_served(facts) && serve(facts);
-    // The call's later rounds leave it so, unless the storage was found to make requests wait.
-    if (is_first || word.error_code != 0 || facts.totals.service == Service::waits) {
-        const bool is_asked = is_first && word.error_code == 0;
-        word.ahead = ahead_.grant(is_asked ? terms_after(setting_, facts, has_waited) : AheadTerms());
+    const LeadersPart part = lead_(word.choice, facts);
+    if (!part.status.ok()) {
+        word.error_code = static_cast<int>(part.status.code());
+        word.error_rank = 0;
+        word.error_text.set(part.status.text());
     }
-    facts.is_ahead_granted = word.ahead.is_granted;
-    word.choice = choose(setting_, facts);
-    if (word.choice.path == Path::two_phase) two_phase_.prepare(facts.totals);
+    facts.has_waited = part.has_waited;
+    // The call's later rounds leave it so, unless the storage was found to make requests wait.
+    if (is_first || word.error_code != 0 || facts.totals.service == Service::waits)
+        word.ahead = ahead_.grant(is_asked && part.status.ok() ? terms_after(setting_, facts) : AheadTerms());
 }
 
 // The leader carries out its first piece when all ranks have come and nobody has decided: what it took tells
@@ -127,7 +125,7 @@ void Meeting::try_storage(const Request& request, Progress& progress) {
         return;
     progress.status = file_.need();
     if (!progress.status.ok()) return;
-    const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy::tried);
+    const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy().tried);
     const PiecesResult tried =
         move_pieces(comm_, *file_, nullptr, 1,
                     {request.file, request.memory, request.origin, 0, length, request.is_write, length});
@@ -147,20 +145,6 @@ Facts Meeting::facts_of(const Request& request) const {
     if (facts.are_all_in_mailboxes && facts.is_write && facts.totals.service != Service::from_memory)
         facts.num_written_runs = num_written_runs(places);
     return facts;
-}
-
-// Whether it has waited for the storage, of which nothing is known: what is known has been said.
-bool Meeting::serve(const Facts& facts) {
-    LeaderWord& word = control_.block().word;
-    std::optional<storage::ServiceClock> clock;
-    if (facts.totals.service == Service::unknown && may_run_ahead(setting_, facts)) clock.emplace();
-    const Status status = serve_mailboxes(*file_, control_.places(), facts.is_write);
-    storage::ServiceSample sample;
-    if (clock) clock->stop(sample);
-    word.error_code = static_cast<int>(status.code());
-    word.error_rank = status.ok() ? -1 : 0;
-    if (!status.ok()) word.error_text.set(status.text());
-    return sample.asleep_s > policy::waited_s;
 }
 
 }  // namespace hakobi::io

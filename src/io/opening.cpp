@@ -19,7 +19,7 @@ int chosen(int asked, int otherwise) {
 EngineOptions resolved(EngineOptions options, const Comm& comm, FileStripes& stripes) {
     if (options.access == "posix")
         options.depth = 1;  // the unpipelined original: one buffer, written in line
-    options.depth = chosen(options.depth, policy::usual_depth);
+    options.depth = chosen(options.depth, policy_limits::usual_depth);
     if (options.cb_buffer_bytes == 0) options.cb_buffer_bytes = 4 << 20;
     int largest_node = 1;
     for (const auto& ranks : comm.state().nodes.ranks)
@@ -70,12 +70,15 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
         trace,
         text,
         minus_text,
+        thresholds,
+        minus_thresholds,
         stripe,
         block,
         stripe_of_layout,
         objects,
         servers,
         by_request,
+        no_locks,
         num_words
     };
     std::array<std::int64_t, num_words> words{};
@@ -84,8 +87,11 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     words[trace] = Timeline::is_wanted() ? 1 : 0;
     words[text] = fingerprint(options);
     words[minus_text] = -words[text];
+    words[thresholds] = fingerprint(policy());
+    words[minus_thresholds] = -words[thresholds];
     if (comm.rank() == 0 && file.is_open()) {
-        words[stripe] = std::clamp(file->abilities().stripe_bytes, policy::least_stripe, policy::most_stripe);
+        words[stripe] = std::clamp(file->abilities().stripe_bytes, policy_limits::least_stripe,
+                                   policy_limits::most_stripe);
         const storage::Layout& layout = file->layout();
         words[stripe_of_layout] = layout.stripe_bytes();
         words[objects] = layout.num_stripes();
@@ -93,9 +99,14 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
         words[by_request] = file->abilities().has_ranges ? 0 : 1;  // objects, which are read only
     }
     if (file.is_open() && comm.num_nodes() > 1) words[block] = file->abilities().writer_block_bytes;
+    if (file.is_open()) words[no_locks] = file->abilities().locks_ranges ? 0 : 1;
     mpi::all_max(comm, words);
     Opening opening;
     opening.has_failed = words[failed] != 0;
+    if (words[thresholds] != -words[minus_thresholds]) {
+        opening.has_failed = true;
+        status.keep_first({ErrorCode::invalid_argument, "hints hakobi_policy_… differ between ranks"});
+    }
     opening.wants = {words[profile] != 0, words[trace] != 0};
     EngineOptions agreed = options;
     if (words[text] != -words[minus_text]) {
@@ -116,6 +127,7 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     opening.setting = setting_of(comm, opening.options, file.name(), block_bytes > 1);
     opening.setting.is_striped = opening.stripes.num_objects > 0;
     opening.setting.reads_by_request = words[by_request] != 0;
+    opening.setting.may_fill_holes = opening.setting.may_fill_holes && words[no_locks] == 0;
     return opening;
 }
 

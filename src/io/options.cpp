@@ -11,6 +11,7 @@
 #include "io/hint_table.hpp"
 #include "io/hints_file.hpp"
 #include "io/options.hpp"
+#include "io/policy.hpp"
 #include "mpi/messages.hpp"
 
 namespace hakobi::io {
@@ -188,6 +189,8 @@ Status set_one(const std::string& name, const std::string& value, EngineOptions&
     for (const Hint& hint : table) {
         if (hint.name == name) return hint.set(name, value, options);
     }
+    Policy policy;
+    if (is_threshold(name)) return set_threshold(name, value, policy);
     if (std::find(without_effect.begin(), without_effect.end(), name) != without_effect.end()) return {};
     std::array<std::string_view, table.size()> known;
     std::transform(table.begin(), table.end(), known.begin(), [](const Hint& hint) { return hint.name; });
@@ -223,18 +226,31 @@ Result<EngineOptions> options_of(const Hints& hints, std::vector<std::string>& w
 
 }  // namespace
 
-Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings) {
-    Hints in_force;
+Result<Hints> hints_of_process() {
+    Hints hints;
     if (const char* path = std::getenv("HAKOBI_HINTS_FILE"); path != nullptr && *path != '\0') {
         Result<Hints> read = hints_of_file(path);
         if (!read.ok()) return Status(read.status().code(), "HAKOBI_HINTS_FILE: " + read.status().text());
-        in_force = std::move(read).value();
+        hints = std::move(read).value();
     }
     if (const char* text = std::getenv("HAKOBI_HINTS")) {
-        Status status = add_hints(text, in_force);
+        Status status = add_hints(text, hints);
         if (!status.ok()) return Status(status.code(), "HAKOBI_HINTS: " + status.text());
     }
-    for (const auto& [name, value] : hints) in_force[name] = value;
+    return hints;
+}
+
+Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings) {
+    Result<Hints> of_process = hints_of_process();
+    if (!of_process.ok()) return of_process.status();
+    Hints in_force = std::move(of_process).value();
+    for (const auto& [name, value] : hints) {
+        if (is_threshold(name)) {
+            warnings.push_back("hint '" + name + "' holds for a process: it belongs in HAKOBI_HINTS");
+        } else {
+            in_force[name] = value;
+        }
+    }
     return options_of(in_force, warnings);
 }
 

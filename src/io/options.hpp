@@ -52,6 +52,8 @@ struct EngineOptions {
 /// value that cannot be read, `io` for such a file; unknown names are appended to `warnings`, names that
 /// MPI-IO reserves but the engine has no use for are not.
 Result<EngineOptions> engine_options(const Hints& hints, std::vector<std::string>& warnings);
+/// The hints that hold for all files of the process: HAKOBI_HINTS over HAKOBI_HINTS_FILE. Errors as above.
+[[nodiscard]] Result<Hints> hints_of_process();
 /// The values in force as hints: the same names, all of them set.
 [[nodiscard]] Hints hints_of(const EngineOptions& options);
 

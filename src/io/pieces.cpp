@@ -95,7 +95,7 @@ class Mover {
   private:
     [[nodiscard]] std::int64_t chunk_bytes(std::int64_t file_offset) const {
         if (access_ == nullptr)
-            return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, policy::bounce)
+            return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, policy().bounce)
                                                      : request_.chunk_bytes;
         // In place it takes no memory, and large ones meet less often at the file's lock; enough of them to
         // overlap.
@@ -107,7 +107,7 @@ class Mover {
     // Once through, a batch of pieces is written before the next rank has its turn.
     void pass_gate(std::int64_t length) {
         if (request_.gate == nullptr) return;
-        if (batch_bytes_ >= policy::gate_batch) leave_gate();
+        if (batch_bytes_ >= policy().gate_batch) leave_gate();
         if (batch_bytes_ == 0) request_.gate->enter(comm_);
         batch_bytes_ += length;
     }
@@ -118,7 +118,7 @@ class Mover {
 
     // More than would stay in a cache: by the call's end its beginning has left it.
     [[nodiscard]] bool is_long() const {
-        return request_.stream_end - request_.stream_begin >= policy::past_cache_from;
+        return request_.stream_end - request_.stream_begin >= policy().past_cache_from;
     }
 
     // With storage that serves from memory the copy out of it is the call's whole cost.
@@ -203,7 +203,7 @@ class Mover {
         if (clock) {
             storage::ServiceSample sample;
             clock->stop(sample);
-            result_.has_waited = sample.asleep_s > policy::waited_s;
+            result_.has_waited = sample.asleep_s * 1e6 > static_cast<double>(policy().waited_us);
         }
         finished(chunk);
     }

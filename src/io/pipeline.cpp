@@ -258,7 +258,7 @@ void Pipeline::look_after_late() {
     for (const std::shared_ptr<Phase>& phase : watched) {
         const PhaseTask& task = phase->task;
         if (task.tells_late) {
-            for (const ServerWatch::Late& late : task.servers->newly_late(policy::late_s, now))
+            for (const ServerWatch::Late& late : task.servers->newly_late(policy_limits::late_s, now))
                 std::fprintf(stderr, "hakobi: %s: %s has not answered for %.1f s\n",
                              task.file->path().c_str(), name_of_server(late.server).c_str(), late.waited_s);
         }

@@ -1,145 +1,181 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 
-/// Every threshold by which the engine decides how to carry out a call: its value, what it was measured on,
-/// and where that is written down. "D4" is docs/decisions/0004-when-to-skip-the-shuffle.md, "D21"
-/// 0021-when-ranks-run-ahead.md. All were measured on two cores of an AMD EPYC with Open MPI 4.1.4 and MPICH
-/// 4.0.2, on a memory file system and on the storage model of 4 servers of 500 MB/s, 2 ms; none has been
-/// tried on a parallel file system. Limits of layout (slots.hpp) and what a hint sets are not here.
-namespace hakobi::io::policy {
+#include "base/status.hpp"
 
-using Bytes = std::int64_t;
-constexpr Bytes kib = 1 << 10, mib = 1 << 20;
+namespace hakobi::io {
 
-// --- Which path a call takes (choice.cpp) ------------------------------------------------------------------
-/// Mean piece from which writing directly beats the shuffle where storage serves from memory: rows of 25 KB
-/// lose to the inode's lock, 1.3 against 1.6 GB/s (D4).
-constexpr Bytes direct_write_piece = 256 * kib;
-/// The same, reading: 24 KiB 6.3 GB/s, 4 KiB 5.0 against 3.1 by the shuffle, but 4 KiB of two ranks 3.5
-/// against 4.0 (D4).
-constexpr Bytes direct_read_piece = 8 * kib;
-/// Mean piece from which no storage gains by the shuffle, or two stripes if that is more, at most a
-/// collective buffer: 24 variables of 2.5 MiB a rank, 0.89 GB/s by the shuffle (D4, model).
-constexpr Bytes large_piece = 1 * mib;
-/// A rank's request so short that the shuffle's stages have nothing to overlap with, and its pieces: IOR's
-/// 47,008 bytes, 8 ranks, 376 us by the shuffle, 229 directly; 64 x 2 KiB 921 and 3,693 (D4).
-constexpr Bytes short_request = 256 * kib, short_request_piece = 4 * kib;
-/// Writing, no more pieces than: 64 x 4 KiB from 4 ranks 849 us by the shuffle, 990 directly (D4).
-constexpr std::int64_t short_request_written_pieces = 32;
-/// Pieces of so much, of which the range asked for is so many times the sum, have their collective buffers to
-/// themselves: 64 x 4 KiB a rank over 1 GiB, 22 ms by the shuffle, 2 to 4 directly (memory file system).
-constexpr Bytes sparse_piece = 4 * kib;
-constexpr std::int64_t least_sparse_part = 16;
+/// Every threshold by which the engine decides how to carry out a call. Each has a row in `thresholds()`:
+/// what shows that it pays, and the value at which it does not exist. docs/results/thresholds.md has the
+/// figures. All were measured on two cores of an AMD EPYC with Open MPI 4.1.4 and MPICH 4.0.2, on a memory
+/// file system and on the storage model of 4 servers of 500 MB/s, 2 ms; none has been tried on a parallel
+/// file system, where `hakobi tune --try hakobi_policy_NAME=…` finds others. "D4" is
+/// docs/decisions/0004-….md.
+struct Policy {
+    static constexpr std::int64_t kib = 1 << 10, mib = 1 << 20;
 
-// --- What is tried, and believed, of storage (meeting.cpp, paths/own_pieces.cpp) ---------------------------
-/// The leader's trial of unknown storage: pieces from which it is made, and how much of the first (D4).
-constexpr Bytes tried_piece = 4 * kib, tried = 256 * kib;
-/// Asleep in one access: a page cache never is, a disk or network is longer (D4).
-constexpr double waited_s = 2e-4;
-/// Waits in a row until writes without the gate call the storage slow: a writer that lost its core sleeps at
-/// the inode's lock now and then (8 ranks, 256 KiB a call: 1,717 us with 1, 1,271 with 4; D4).
-constexpr int believed_waits = 4;
+    // --- Which path a call takes (choice.cpp) --------------------------------------------------------------
+    /// Mean piece from which writing directly beats the shuffle where storage serves from memory: rows of 25
+    /// KB lose to the inode's lock, 1.3 against 1.6 GB/s (D4).
+    std::int64_t direct_write_piece = 256 * kib;
+    /// The same, reading: 24 KiB 6.3 GB/s, 4 KiB 5.0 against 3.1 by the shuffle, but 4 KiB of two ranks 3.5
+    /// against 4.0 (D4).
+    std::int64_t direct_read_piece = 8 * kib;
+    /// Mean piece from which no storage gains by the shuffle, or two stripes if that is more, at most a
+    /// collective buffer: 24 variables of 2.5 MiB a rank, 0.89 GB/s by the shuffle (D4, model).
+    std::int64_t large_piece = 1 * mib;
+    /// A rank's request so short that the shuffle's stages have nothing to overlap with, and its pieces:
+    /// IOR's 47,008 bytes, 8 ranks, 376 us by the shuffle, 229 directly; 64 x 2 KiB 921 and 3,693 (D4).
+    std::int64_t short_request = 256 * kib, short_request_piece = 4 * kib;
+    /// Writing, no more pieces than: 64 x 4 KiB from 4 ranks 849 us by the shuffle, 990 directly (D4).
+    std::int64_t short_request_written_pieces = 32;
+    /// Pieces of so much, of which the range asked for is so many times the sum, have their collective
+    /// buffers to themselves: 64 x 4 KiB a rank over 1 GiB, 22 ms by the shuffle, 2 to 4 directly (memory
+    /// file system).
+    std::int64_t sparse_piece = 4 * kib, least_sparse_part = 16;
 
-// --- Own pieces (choice.cpp, pieces.cpp) -------------------------------------------------------------------
-/// Writes of more pass the gate, one rank at a time: 2.6 MB a rank 0.368 s with it, 0.399 without; 47,008
-/// bytes 418 us with it, 229 without (D4).
-constexpr Bytes gated_from = 2 * mib;
-/// The bytes that a rank writes each time it is through a gate: each change of hands costs a wake-up (FLASH,
-/// with 1 MiB 0.40 s, so 0.37; D4).
-constexpr Bytes gate_batch = 16 * mib;
-/// A copy that the kernel would do slowly goes through so much, which stays in the processor's cache
-/// (decision 6).
-constexpr Bytes bounce = 256 * kib;
-/// The same for a request alone, which would otherwise be one call: below, the detour costs as much (1 us).
-constexpr Bytes bounced_from = 16 * kib;
-/// By the end of more its beginning has left the cache: copies pass it by (decision 6).
-constexpr Bytes past_cache_from = 8 * mib;
+    // --- What is tried, and believed, of storage (meeting.cpp, paths/own_pieces.cpp) -----------------------
+    /// The leader's trial of unknown storage: pieces from which it is made, and how much of the first (D4).
+    std::int64_t tried_piece = 4 * kib, tried = 256 * kib;
+    /// Asleep in one access: a page cache never is, a disk or network is longer (D4).
+    std::int64_t waited_us = 200;
+    /// Waits in a row until writes without the gate call the storage slow: a writer that lost its core sleeps
+    /// at the inode's lock now and then (8 ranks, 256 KiB a call: 1,717 us with 1, 1,271 with 4; D4).
+    std::int64_t believed_waits = 4;
 
-/// Data sieving of one rank alone: a stretch that stays in the processor's cache between its access and its
-/// copy, and the mean distance of pieces up to which moving what lies between costs less than a call of the
-/// kernel for each, 2 us (D4).
-constexpr Bytes sieve_window = 256 * kib, sieved_stride = 4 * kib;
+    // --- Own pieces (choice.cpp, pieces.cpp, sieve.cpp) ----------------------------------------------------
+    /// Writes of more pass the gate, one rank at a time: 2.6 MB a rank 0.368 s with it, 0.399 without; 47,008
+    /// bytes 418 us with it, 229 without (D4).
+    std::int64_t gated_from = 2 * mib;
+    /// The bytes that a rank writes each time it is through a gate: each change of hands costs a wake-up
+    /// (FLASH, with 1 MiB 0.40 s, so 0.37; D4).
+    std::int64_t gate_batch = 16 * mib;
+    /// A copy that the kernel would do slowly goes through so much, which stays in the processor's cache
+    /// (decision 6).
+    std::int64_t bounce = 256 * kib;
+    /// The same for a request alone, which would otherwise be one call: below, the detour costs as much (1
+    /// us).
+    std::int64_t bounced_from = 16 * kib;
+    /// By the end of more its beginning has left the cache: copies pass it by (decision 6).
+    std::int64_t past_cache_from = 8 * mib;
+    /// Data sieving of one rank alone: a stretch that stays in the processor's cache between its access and
+    /// its copy, and the mean distance of pieces up to which moving what lies between costs less than a call
+    /// of the kernel for each, 2 us (D4).
+    std::int64_t sieve_window = 256 * kib, sieved_stride = 4 * kib;
 
-// --- Small requests, by mailbox (choice.cpp, paths/mailbox.cpp) --------------------------------------------
-/// Runs that the leader writes one after the other where each may wait; more go to the pipeline, which has
-/// several in flight (model: 2 ms each).
-constexpr std::int64_t most_waiting_runs = 4;
-/// Gap that is read over: 10 us from memory, where a call takes 1 us, but a call to storage that waits takes
-/// ms.
-constexpr Bytes joined_gap = 64 * kib;
-/// The longest run of joined pieces read at once: from here on the call is a small part of either.
-constexpr Bytes most_read_run = 1 * mib;
+    // --- Small requests, by mailbox (choice.cpp, paths/mailbox.cpp) ----------------------------------------
+    /// Runs that the leader writes one after the other where each may wait; more go to the pipeline, which
+    /// has several in flight (model: 2 ms each).
+    std::int64_t most_waiting_runs = 4;
+    /// Gap that is read over: 10 us from memory, where a call takes 1 us, but a call to storage that waits
+    /// takes ms.
+    std::int64_t joined_gap = 64 * kib;
+    /// The longest run of joined pieces read at once: from here on the call is a small part of either.
+    std::int64_t most_read_run = 1 * mib;
 
-/// Ranks whose contiguous pieces wait for the storage side by side rather than go through the shuffle one
-/// call after the other (512 calls of 64 KiB, 8 ranks, model; D21).
-constexpr int most_waiting_ranks = 8;
+    // --- Ranks that run ahead (choice.cpp, ahead.cpp) ------------------------------------------------------
+    /// Ranks whose contiguous pieces wait for the storage side by side rather than go through the shuffle one
+    /// call after the other (512 calls of 64 KiB, 8 ranks, model; D21).
+    std::int64_t most_waiting_ranks = 8;
 
+    // --- Cycles (choice.cpp, plan.cpp) ---------------------------------------------------------------------
+    /// The cycle for storage that serves from memory: deposited bytes are still in the processor's cache when
+    /// they are written (decision 5).
+    std::int64_t cached_cycle = 1 * mib;
+    /// Shorter ones cost more in hand-overs than they overlap.
+    std::int64_t smallest_cycle = 256 * kib;
+    /// The longest gap that is read over on storage read by requests: it costs less than another request, at
+    /// 1 Gbit/s 2 ms (D79). Cycles are so short where the gaps would otherwise exceed half of the bytes asked
+    /// for.
+    std::int64_t requested_gap = 256 * kib;
+
+    // --- Files with stripes (striping.cpp; D51, D52) -------------------------------------------------------
+    /// Cycles of less would be requests that a server spends on overhead: files of finer stripes have
+    /// contiguous domains.
+    std::int64_t least_striped_cycle = 256 * kib;
+    /// Aggregators of one server: one where there are no more nodes than servers. A client gets 0.9 to 1.2
+    /// GB/s into a shared Lustre file, a server of disks or flash takes 0.5 to 5.
+    std::int64_t most_aggregators_of_server = 4;
+    /// Servers for which a node has one aggregator; where it has more, it has more aggregators, if it has
+    /// ranks for them.
+    std::int64_t servers_of_aggregator = 8, most_aggregators_of_node = 4;
+    /// Requests in flight for one server, of one aggregator: as many as have so many bytes, between these.
+    /// Lustre's clients have 8 of 1 to 4 MiB in flight at most (max_rpcs_in_flight).
+    std::int64_t bytes_in_flight_of_server = 4 * mib;
+    std::int64_t least_server_requests = 2, most_server_requests = 4;
+
+    // --- The layout of new files (layout_choice.cpp) -------------------------------------------------------
+    /// Stripes for each node: its link takes what about four servers give, and PnetCDF 1.15 takes as many.
+    /// One a node leaves the links idle (8 nodes of 27 MB/s, 16 servers of 15: 0.113 GB/s with 8 stripes,
+    /// 0.200 with 16); fewer than nodes is what collective writes on Frontier suffer from (128 nodes, 30 GB/s
+    /// where nodes and servers could do 370; mpich issue 7935; D49).
+    std::int64_t auto_stripes_a_node = 4;
+    /// A stripe's share of the file, where its size is known: below, a server's part is over before it
+    /// streams (NERSC's advice is 1 stripe up to 1 GB and 8 up to 10, for one writer; four collective buffers
+    /// here; D49).
+    std::int64_t least_auto_stripe_share = 16 * mib;
+
+    friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+/// A threshold's line in the table of all.
+struct Threshold {
+    std::string_view name;  ///< of the hint: hakobi_policy_NAME
+    std::int64_t Policy::*value;
+    /// The value at which the case that it stands for does not exist.
+    std::int64_t without;
+    /// Where its worth shows: cases of `hakobi bench collective --suite regressions`, or another command.
+    std::string_view rows;
+    std::int64_t least = 0;  ///< that it may be set to
+};
+[[nodiscard]] std::span<const Threshold> thresholds();
+
+/// The policy in force: the defaults, changed by hints of the process (HAKOBI_HINTS, HAKOBI_HINTS_FILE),
+/// which are read at the first call. Equal on all ranks: `Engine::open` refuses others. Any thread.
+[[nodiscard]] const Policy& policy();
+/// Whether a hint is a threshold's.
+[[nodiscard]] bool is_threshold(std::string_view hint);
+/// Sets it. invalid_argument, naming the nearest, for one that there is none of, or for a bad value. Pure.
+[[nodiscard]] Status set_threshold(std::string_view hint, std::string_view value, Policy& policy);
+/// Equal for equal policies, and hardly for others; not negative. Pure.
+[[nodiscard]] std::int64_t fingerprint(const Policy& policy);
+
+/// Limits: no figure depends on them.
+namespace policy_limits {
+constexpr std::int64_t kib = 1 << 10, mib = 1 << 20;
+/// The buffers of an aggregator, without the hint hakobi_depth: four under way and two that fill. With eight,
+/// those that a first call takes from the kernel cost 5 ms more, and deposited bytes leave the processor's
+/// cache (block3d, 8 ranks, model: 0.61 CPU s/GB, 0.68 with eight; D7).
+constexpr int usual_depth = 6;
 /// Calls of one piece a rank in a row until its ranks run ahead, at most, however often they had to stop
 /// (ahead.hpp): a request of many fine pieces that a rank carries out alone costs as much as 10 of its calls
 /// by the shuffle.
 constexpr std::int64_t most_calls_before_ahead = 1024;
+/// I/O threads of an aggregator of a file with stripes: they sleep, one in each request.
+constexpr int most_striped_threads = 64;
+/// An access that takes so long, and so many times as long as the mean of the others, is told as late.
+constexpr double late_s = 1.0, late_times = 10;
+/// The range of the hint striping_unit, and of stripe sizes that storage is believed to have.
+constexpr std::int64_t least_stripe = 4 * kib, most_stripe = 1024 * mib;
+/// Lustre's own limit (LOV_MAX_STRIPE_COUNT).
+constexpr int most_stripes = 2000;
+}  // namespace policy_limits
 
-// --- Memory of devices (device_memory.cpp, shuffle.cpp) ----------------------------------------------------
+/// Memory of devices (device_memory.cpp, shuffle.cpp): an H200's, by `hakobi bench device`.
+namespace device_policy {
 /// Shorter runs are packed on the device, which then copies them as one: an H200's copies to page-locked
 /// memory, of every third run of 8 bytes 6.1 GB/s as they are, 26.7 on the device and 53.8 from there; of 32
 /// bytes 24.1, 105 and 53.8; of 64 bytes 44.5, which is as much as both together. The other way the same.
-constexpr Bytes short_device_run = 64;
+constexpr std::int64_t short_run = 64;
 /// Device memory for that: a collective buffer's part at a time.
-constexpr Bytes device_scratch = 4 * mib;
+constexpr std::int64_t scratch = 4 << 20;
 /// Collective buffers that a rank has copies under way to: the device has the next ones while the first are
 /// waited for.
 constexpr std::size_t most_copied_parts = 4;
+}  // namespace device_policy
 
-// --- Collective buffers (opening.cpp) ----------------------------------------------------------------------
-/// The buffers of an aggregator: four under way and two that fill. With eight, those that a first call takes
-/// from the kernel cost 5 ms more, and deposited bytes leave the processor's cache (block3d, 8 ranks, model:
-/// 0.61 CPU s/GB, 0.68 with eight; D7).
-constexpr int usual_depth = 6;
-
-// --- Cycles (paths/two_phase.cpp) --------------------------------------------------------------------------
-/// The cycle for storage that serves from memory: deposited bytes are still in the processor's cache when
-/// they are written (decision 5).
-constexpr Bytes cached_cycle = 1 * mib;
-/// Shorter ones cost more in hand-overs than they overlap.
-constexpr Bytes smallest_cycle = 256 * kib;
-
-/// The longest gap that is read over on storage read by requests: it costs less than another request, at 1
-/// Gbit/s 2 ms (D79). Cycles are so short where the gaps would otherwise exceed half of the bytes asked for.
-constexpr Bytes requested_gap = 256 * kib;
-
-// --- Files with stripes (opening.cpp, striping.cpp; D51, D52) ----------------------------------------------
-/// Cycles of less would be requests that a server spends on overhead: files of finer stripes have contiguous
-/// domains.
-constexpr Bytes least_striped_cycle = 256 * kib;
-/// Aggregators of one server: one where there are no more nodes than servers. A client gets 0.9 to 1.2 GB/s
-/// into a shared Lustre file, a server of disks or flash takes 0.5 to 5.
-constexpr int most_aggregators_of_server = 4;
-/// Servers for which a node has one aggregator; where it has more, it has more aggregators, if it has ranks
-/// for them.
-constexpr int servers_of_aggregator = 8, most_aggregators_of_node = 4;
-/// Requests in flight for one server, of one aggregator: as many as have so many bytes, between these.
-/// Lustre's clients have 8 of 1 to 4 MiB in flight at most (max_rpcs_in_flight).
-constexpr Bytes bytes_in_flight_of_server = 4 * mib;
-constexpr int least_server_requests = 2, most_server_requests = 4;
-/// I/O threads of an aggregator of a file with stripes: they sleep, one in each request.
-constexpr int most_striped_threads = 64;
-/// An access that takes so long, and so many times as long as the mean of the others, is late.
-constexpr double late_s = 1.0, late_times = 10;
-
-/// The range of the hint striping_unit, and of stripe sizes that storage is believed to have.
-constexpr Bytes least_stripe = 4 * kib, most_stripe = 1024 * mib;
-
-// --- The layout of new files (layout_choice.cpp) -----------------------------------------------------------
-/// Stripes for each node: its link takes what about four servers give, and PnetCDF 1.15 takes as many. One a
-/// node leaves the links idle (8 nodes of 27 MB/s, 16 servers of 15: 0.113 GB/s with 8 stripes, 0.200 with
-/// 16); fewer than nodes is what collective writes on Frontier suffer from (128 nodes, 30 GB/s where nodes
-/// and servers could do 370; mpich issue 7935; D49).
-constexpr int auto_stripes_a_node = 4;
-/// A stripe's share of the file, where its size is known: below, a server's part is over before it streams
-/// (NERSC's advice is 1 stripe up to 1 GB and 8 up to 10, for one writer; four collective buffers here; D49).
-constexpr Bytes least_auto_stripe_share = 16 * mib;
-/// Lustre's own limit (LOV_MAX_STRIPE_COUNT).
-constexpr int most_stripes = 2000;
-
-}  // namespace hakobi::io::policy
+}  // namespace hakobi::io

@@ -151,7 +151,7 @@ std::vector<ServerTimes> late_of(const std::vector<ServerTimes>& servers) {
     std::vector<ServerTimes> late;
     for (const ServerTimes& each : servers) {
         const double others_s = mean_of_others_s(servers, each.server);
-        if (each.longest_s >= policy::late_s && each.longest_s >= policy::late_times * others_s)
+        if (each.longest_s >= policy_limits::late_s && each.longest_s >= policy_limits::late_times * others_s)
             late.push_back(each);
     }
     std::ranges::sort(late, std::ranges::greater{}, &ServerTimes::longest_s);

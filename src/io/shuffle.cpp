@@ -146,7 +146,7 @@ void Shuffle::move(const PhaseData& data, const CyclePart& part, Cursor& file, C
         status_.keep_first(mark.status());
     }
     copying_.push_back(std::move(copying));
-    complete_copies(policy::most_copied_parts);
+    complete_copies(device_policy::most_copied_parts);
 }
 
 void Shuffle::complete_copies(std::size_t most_left) {

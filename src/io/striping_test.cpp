@@ -172,7 +172,7 @@ TEST(Striping, RequestsInFlightAreBoundedForEachServer) {
     EXPECT_EQ(server_requests_of({mib, 16, 16}, 4 * mib, 8, 6), 6);
     EXPECT_EQ(striped_threads_of({mib, 16, 16}, 8, 4), 8);
     EXPECT_EQ(striped_threads_of({mib, 16, 16}, 16, 2), 4);
-    EXPECT_EQ(striped_threads_of({mib, 400, 400}, 8, 4), policy::most_striped_threads);
+    EXPECT_EQ(striped_threads_of({mib, 400, 400}, 8, 4), policy_limits::most_striped_threads);
 }
 
 TEST(Striping, RingsFillTheMemoryThatThereIs) {

@@ -15,6 +15,7 @@
 
 #include "io/engine.hpp"
 #include "io/hint_table.hpp"
+#include "io/policy.hpp"
 #include "mpi/agree.hpp"
 
 namespace hakobi {
@@ -136,6 +137,15 @@ TEST_F(HintsDocument, ListsTheHintsWithoutEffect) {
         EXPECT_TRUE(io::engine_options({{name, "anything"}}, warnings).ok()) << name;
         EXPECT_TRUE(warnings.empty()) << name;
     }
+}
+
+TEST_F(HintsDocument, HasEveryThreshold) {
+    std::vector<std::vector<std::string>> known;
+    for (const io::Threshold& each : io::thresholds())
+        known.push_back({"`hakobi_policy_" + std::string(each.name) + "`",
+                         "`" + std::to_string(io::Policy().*each.value) + "`",
+                         "`" + std::to_string(each.without) + "`", std::string(each.rows)});
+    EXPECT_EQ(rows("Thresholds"), known);
 }
 
 }  // namespace

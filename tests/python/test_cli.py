@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
-from hakobi import cli, programs, progress
+from hakobi import cli, plugins, programs, progress
 from hakobi.errors import HakobiError
 from running import Result
 
@@ -150,6 +151,15 @@ def test_another_distribution_adds_its_commands(tmp_path: Path) -> None:
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith(text)
+
+
+def test_the_workbench_plugs_in_all_its_commands() -> None:
+    lab = Path(__file__).resolve().parents[2] / "lab"
+    points = tomllib.loads((lab / "pyproject.toml").read_text())["project"]["entry-points"]["hakobi.commands"]
+    modules = {f"hakobi_lab.commands.{path.stem}" for path in (lab / "hakobi_lab" / "commands").glob("[a-z]*.py")}
+    assert {place.partition(":")[0] for place in points.values()} == modules
+    assert {words.partition(" ")[0] for words in points} == set(plugins.WORKBENCH)
+    assert points.items() <= cli.COMMANDS.items()
 
 
 def test_importing_commands_imports_nothing_heavy() -> None:

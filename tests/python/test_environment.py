@@ -9,7 +9,7 @@ from pathlib import Path
 from building import ROOT
 
 PAGE = ROOT / "docs" / "environment.md"
-FOLDERS = ("src", "python", "fortran", "bench", "apps")
+FOLDERS = ("src", "python", "fortran", "bench", "apps", "lab/hakobi_lab")
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".f90", ".py", ".sh", ""}
 NAME = r"(_?[A-Z][A-Z0-9_]+)"
 

@@ -11,9 +11,9 @@ import pytest
 from hakobi import conditions, programs, records
 from hakobi.errors import FormatError, InputError, RunError
 from hakobi.measuring.session import Job
-from hakobi.studies.field_store import figures, identity, session, tables
-from hakobi.studies.field_store import plan as plans
-from hakobi.studies.field_store.plan import Case, Model, Plan, Settings
+from hakobi_lab.studies.field_store import figures, identity, session, tables
+from hakobi_lab.studies.field_store import plan as plans
+from hakobi_lab.studies.field_store.plan import Case, Model, Plan, Settings
 from running import Result
 
 Command = Callable[..., Result]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hakobi.studies.output_methods.gauges import arrival_table, gauges_of
+from hakobi_lab.studies.output_methods.gauges import arrival_table, gauges_of
 
 GAUGE = {"name": "DART 1", "observed_min": 60.0, "computed_min": 57.0, "crest_m": 0.5}
 

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import click
+import numpy
 import pytest
 
-from hakobi import _library, _mpi, launch, programs
+from hakobi import _library, _mpi, launch, plugins, programs
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAVOUR = programs.flavour()
@@ -41,6 +43,8 @@ if comm.rank == 0:
     with hakobi.Input.open("run") as steps:
         print(comm.size, (steps.read("eta") == whole).all(), hakobi._library.load()._name)
 """
+
+COMMAND = "from hakobi import cli\nsys.exit(cli.run(%r))\n"
 
 
 def python(
@@ -125,6 +129,22 @@ def test_two_libraries_in_one_process_are_told(prefix: Path, tmp_path: Path) -> 
     assert named.returncode == 0, named.stderr
 
 
+def test_the_workbench_beside_a_prefix_runs_its_programs(prefix: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-deps"]
+    build = [*pip, "--no-build-isolation", "--target", site, ROOT / "lab"]
+    subprocess.run(build, check=True, capture_output=True, timeout=100)
+    variables = {"PYTHONPATH": f"{prefix}/lib/python:{site}"}
+    words = ["bench", "mpi", "--ranks", "2", "--sizes", "4K", "--samples", "3", "--budget", "0.1"]
+    done = python(prefix, COMMAND % words, tmp_path, variables=variables)
+    assert done.returncode == 0, done.stderr
+    assert "4 KiB" in done.stdout
+    folder = site / "hakobi_lab"
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".html", ".sh", ".toml")}
+    assert {"templates/report.html", "measuring/nodes/cluster.sh", "studies/scale/published.toml"} <= found
+    assert os.access(folder / "measuring" / "nodes" / "cluster.sh", os.X_OK)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a wheel is unpacked, with this build's library; with MPICH, for processes that run alone too."""
@@ -195,28 +215,44 @@ def test_a_wheel_tells_what_it_cannot_know(wheel: Path, tmp_path: Path, variable
     assert done.stderr.splitlines()[-1].startswith(f"hakobi.errors.InputError: {error}")
 
 
-def test_a_wheel_tells_that_a_program_is_no_part_of_it(wheel: Path, tmp_path: Path) -> None:
-    """Before it asks for an extra: which one, a command that needs no program says."""
-    missing = """
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"psutil", "rich", "scipy", "jinja2", "h5py"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Refuse())
-from hakobi import cli
-sys.exit(cli.run(%r))
-"""
-    said = {}
-    for words in ("study mpi-cache", "bench collective", "report stream", "ls nothing", "doctor"):
-        variables = {"PATH": "/usr/bin"}
-        done = python(wheel, missing % words.split(), tmp_path, variables=variables)
-        assert done.returncode == 2, done.stderr
-        said[words] = done.stderr
+@pytest.fixture
+def alone(tmp_path: Path) -> str:
+    """A program that is the command in an environment of what pip brings with a wheel, and of nothing else."""
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    for package in (click, numpy):
+        for path in Path(package.__file__).parents[1].glob(f"{package.__name__}*"):
+            (folder / path.name).symlink_to(path)
+    return f"sys.path[:] = [p for p in sys.path if 'site-packages' not in p] + [{str(folder)!r}]\n" + COMMAND
+
+
+@pytest.mark.parametrize("words", ["bench collective", "compare", "demo", "report stream", "study mpi-cache"])
+def test_without_the_workbench_its_commands_say_how_to_get_it(
+    wheel: Path, alone: str, tmp_path: Path, words: str
+) -> None:
+    done = python(wheel, alone % words.split(), tmp_path)
+    first = words.split()[0]
+    said = f"hakobi: '{first}' is in hakobi-lab, which is not installed: {plugins.HOW_TO_GET_IT}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    assert f" {first} " not in python(wheel, alone % ["--help"], tmp_path).stdout
+
+
+def test_a_command_without_its_libraries_names_the_extra(wheel: Path, alone: str, tmp_path: Path) -> None:
+    done = python(wheel, alone % ["doctor"], tmp_path)
+    assert "pip install 'hakobi[measure]'" in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_wheel_beside_the_workbench_tells_that_a_program_is_no_part_of_it(wheel: Path, tmp_path: Path) -> None:
     end = "is not part of the wheel: build Hakobi (docs/install.md, From source) and set HAKOBI_PREFIX\n"
-    assert said["study mpi-cache"] == f"hakobi study mpi-cache: hakobi-bench-mpi {end}"
-    assert said["bench collective"] == f"hakobi bench collective: hakobi-bench-collective {end}"
-    assert said["report stream"] == f"hakobi report stream: hakobi-tsunami {end}"
-    assert "pip install 'hakobi[measure]'" in said["doctor"]
+    for words, program in (
+        ("study mpi-cache", "hakobi-bench-mpi"),
+        ("bench collective", "hakobi-bench-collective"),
+        ("report stream", "hakobi-tsunami"),
+    ):
+        text = f"sys.path.append({str(ROOT / 'lab')!r})\n" + COMMAND % words.split()
+        done = python(wheel, text, tmp_path, variables={"PATH": "/usr/bin"})
+        assert (done.returncode, done.stderr) == (2, f"hakobi {words}: {program} {end}")
 
 
 def test_an_mpi_library_that_no_build_is_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

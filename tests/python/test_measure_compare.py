@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hakobi import records
-from hakobi.measuring import comparing
 from hakobi.records import Record
+from hakobi_lab.measuring import comparing
 from running import Result
 
 

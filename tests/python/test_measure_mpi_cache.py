@@ -17,7 +17,7 @@ from hakobi import programs
 from hakobi.errors import InputError
 from hakobi.measuring import transports
 from hakobi.measuring.transports import Transport
-from hakobi.studies.mpi_cache import session
+from hakobi_lab.studies.mpi_cache import session
 from running import Result, has_ended, start
 
 FAKES = Path(__file__).parent / "fakes"
@@ -352,7 +352,7 @@ def test_each_rank_of_a_node_is_placed_on_a_core_of_its_own(
 
 def test_an_interval_that_holds_everything_is_not_printed() -> None:
     from hakobi import statistics
-    from hakobi.studies.mpi_cache import pages
+    from hakobi_lab.studies.mpi_cache import pages
 
     # Two rounds whose ratios are 1.1 and 4: the interval of Student's t reaches 3e13.
     logs = statistics.compare_interleaved([0.1, 1.4], [0.0, 0.0]).interval

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hakobi.errors import FormatError, InputError, StorageError
-from hakobi.measuring import prediction, recorder, replay, trace
-from hakobi.measuring.prediction import Figures
+from hakobi.measuring import recorder
+from hakobi_lab.measuring import prediction, replay, trace
+from hakobi_lab.measuring.prediction import Figures
 from running import Result
 from traces import Line, halo, write_trace
 

@@ -13,9 +13,10 @@ import pytest
 
 from hakobi import launch, programs
 from hakobi.errors import InputError
-from hakobi.measuring import prediction, recorder, trace
-from hakobi.measuring.prediction import Figures
-from hakobi.measuring.trace import Event, Trace
+from hakobi.measuring import recorder
+from hakobi_lab.measuring import prediction, trace
+from hakobi_lab.measuring.prediction import Figures
+from hakobi_lab.measuring.trace import Event, Trace
 
 # 2 ranks; the first argument is the case. Its output must not depend on the recorder.
 PROGRAM = """

@@ -15,8 +15,9 @@ import pytest
 
 from hakobi import launch, programs
 from hakobi.errors import FormatError, InputError
-from hakobi.measuring import prediction, recorder, replay, trace
-from hakobi.measuring.prediction import Figures
+from hakobi.measuring import recorder
+from hakobi_lab.measuring import prediction, replay, trace
+from hakobi_lab.measuring.prediction import Figures
 from running import Result
 from traces import halo, write_trace
 

@@ -15,9 +15,9 @@ import pytest
 
 from hakobi import launch
 from hakobi.errors import InputError, RunError
-from hakobi.measuring import nodes
-from hakobi.measuring.nodes import Nodes, UnavailableError
 from hakobi.programs import Program
+from hakobi_lab.measuring import nodes
+from hakobi_lab.measuring.nodes import Nodes, UnavailableError
 from running import has_ended
 
 _LINES = Nodes(3, lines=((1, 2), (1, 3)), rate="200mbit")
@@ -80,7 +80,7 @@ def test_a_time_limit_and_a_kill_end_the_nodes(tmp_path: Path, shell: Program) -
         nodes.run(Nodes(), shell, ["-c", "sleep 50"], timeout_s=1)
     assert time.monotonic() - begin_s < 1 + launch.GRACE_S
     made = (
-        "from hakobi.measuring import nodes as n; from hakobi.programs import Program; from pathlib import Path\n"
+        "from hakobi_lab.measuring import nodes as n; from hakobi.programs import Program; from pathlib import Path\n"
         "n.run(n.Nodes(), Program(Path('/bin/sh'), 'openmpi'), ['-c', 'sleep 51'])"
     )
     surroundings = os.environ | {"TMPDIR": str(tmp_path)}  # a killed process leaves its folder

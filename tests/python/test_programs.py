@@ -19,7 +19,8 @@ def test_prefix_is_the_only_place_when_it_is_set(waves: Path) -> None:
 def test_the_target_programs_has_all_that_the_command_runs() -> None:
     root = Path(__file__).resolve().parents[2]
     built = (root / "CMakeLists.txt").read_text().split("add_custom_target(programs)")[1]
-    sources = "".join(path.read_text() for path in (root / "python/hakobi").rglob("*.py"))
+    houses = (root / "python/hakobi", root / "lab/hakobi_lab")
+    sources = "".join(path.read_text() for folder in houses for path in folder.rglob("*.py"))
     asked = set(re.findall(r"hakobi-bench-[a-z-]+[a-z]", sources))
     assert len(asked) >= 7
     assert asked <= set(re.findall(r"hakobi-[a-z-]+[a-z]", built))

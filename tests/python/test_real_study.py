@@ -13,7 +13,7 @@ import pytest
 
 from hakobi import files, launch, programs, records
 from hakobi.errors import InputError
-from hakobi.studies.output_methods import demo
+from hakobi_lab.studies.output_methods import demo
 from running import Result
 
 pytestmark = [pytest.mark.programs, pytest.mark.once]

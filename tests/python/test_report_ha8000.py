@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hakobi.records import Record
-from hakobi.reports import ha8000, page
-from hakobi.reports.published import REPORTS
-from hakobi.studies.mpi_cache import session
-from hakobi.studies.mpi_cache.session import Outcome
+from hakobi_lab.reports import ha8000, page
+from hakobi_lab.reports.published import REPORTS
+from hakobi_lab.studies.mpi_cache import session
+from hakobi_lab.studies.mpi_cache.session import Outcome
 
 
 @pytest.mark.once

@@ -11,14 +11,14 @@ import pytest
 from hakobi import conditions, programs, records
 from hakobi.errors import InputError, RunError
 from hakobi.measuring.session import End
-from hakobi.reports import openifs
-from hakobi.reports.openifs import conclusions
-from hakobi.reports.openifs.parts import Measured, parts
-from hakobi.reports.page import missing
-from hakobi.reports.published import OPENIFS
-from hakobi.reports.running import Budget, Order
-from hakobi.studies.field_store import session
-from hakobi.studies.field_store.plan import Case, Model, Plan
+from hakobi_lab.reports import openifs
+from hakobi_lab.reports.openifs import conclusions
+from hakobi_lab.reports.openifs.parts import Measured, parts
+from hakobi_lab.reports.page import missing
+from hakobi_lab.reports.published import OPENIFS
+from hakobi_lab.reports.running import Budget, Order
+from hakobi_lab.studies.field_store import session
+from hakobi_lab.studies.field_store.plan import Case, Model, Plan
 from running import Result
 
 Command = Callable[..., Result]

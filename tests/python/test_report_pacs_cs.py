@@ -10,10 +10,10 @@ import pytest
 
 from hakobi import programs, records
 from hakobi.errors import InputError
-from hakobi.measuring import hypercrossbar
 from hakobi.records import Record
-from hakobi.reports import pacs_cs_shown as shown
-from hakobi.reports.published import REPORTS
+from hakobi_lab.measuring import hypercrossbar
+from hakobi_lab.reports import pacs_cs_shown as shown
+from hakobi_lab.reports.published import REPORTS
 
 
 def why_no_nodes(program: programs.Program) -> str:

@@ -11,17 +11,17 @@ from hakobi import conditions, programs, records
 from hakobi.errors import RunError
 from hakobi.measuring.session import End
 from hakobi.records import Record
-from hakobi.reports import page, stream
-from hakobi.reports.published import REPORTS, STREAM
-from hakobi.reports.running import Budget, Order
-from hakobi.studies.output_methods import figures, session
-from hakobi.studies.output_methods.plan import Plan
-from hakobi.studies.output_methods.result import Study
-from hakobi.studies.output_methods.runner import Outcome
-from hakobi.studies.output_methods.summary import StudySummary, summarise
-from hakobi.studies.scale import beyond
-from hakobi.studies.scale import simulation as scale
-from hakobi.studies.scale.simulation import Case
+from hakobi_lab.reports import page, stream
+from hakobi_lab.reports.published import REPORTS, STREAM
+from hakobi_lab.reports.running import Budget, Order
+from hakobi_lab.studies.output_methods import figures, session
+from hakobi_lab.studies.output_methods.plan import Plan
+from hakobi_lab.studies.output_methods.result import Study
+from hakobi_lab.studies.output_methods.runner import Outcome
+from hakobi_lab.studies.output_methods.summary import StudySummary, summarise
+from hakobi_lab.studies.scale import beyond
+from hakobi_lab.studies.scale import simulation as scale
+from hakobi_lab.studies.scale.simulation import Case
 
 
 @pytest.mark.once

@@ -6,9 +6,9 @@ import pytest
 
 from hakobi import conditions
 from hakobi.measuring.session import LOADED
-from hakobi.reports import page, theirs
-from hakobi.reports.published import REPORTS
 from hakobi.table import Table
+from hakobi_lab.reports import page, theirs
+from hakobi_lab.reports.published import REPORTS
 
 
 @pytest.mark.parametrize("name", REPORTS)

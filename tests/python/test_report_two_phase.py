@@ -12,9 +12,9 @@ from hakobi.conditions import Conditions
 from hakobi.errors import FormatError
 from hakobi.measuring.collective import Sample
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.reports import page, two_phase
-from hakobi.reports.published import REPORTS
-from hakobi.studies.collective_buffer import overlap, slow
+from hakobi_lab.reports import page, two_phase
+from hakobi_lab.reports.published import REPORTS
+from hakobi_lab.studies.collective_buffer import overlap, slow
 
 
 @pytest.mark.once

@@ -16,8 +16,8 @@ import pytest
 
 from hakobi import records
 from hakobi.statistics import COMPARISON_CONFIDENCE
-from hakobi.studies.output_methods import demo, figures, tables
-from hakobi.studies.output_methods.summary import Row, summarise
+from hakobi_lab.studies.output_methods import demo, figures, tables
+from hakobi_lab.studies.output_methods.summary import Row, summarise
 from running import Result, start
 
 Command = Callable[..., Result]

@@ -10,7 +10,7 @@ import pytest
 
 from hakobi import programs, records
 from hakobi.errors import InputError
-from hakobi.studies.collectives import network, simulation
+from hakobi_lab.studies.collectives import network, simulation
 from running import Result
 
 Command = Callable[..., Result]

@@ -13,9 +13,9 @@ from hakobi import records
 from hakobi.errors import FormatError, InputError
 from hakobi.measuring.session import End
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.studies.scale import checking, figures, machine, pages, published, simulation
-from hakobi.studies.scale.checking import Checked, Measured
-from hakobi.studies.scale.simulation import Case, Outcome, Plan, Row
+from hakobi_lab.studies.scale import checking, figures, machine, pages, published, simulation
+from hakobi_lab.studies.scale.checking import Checked, Measured
+from hakobi_lab.studies.scale.simulation import Case, Outcome, Plan, Row
 from running import Result
 
 Command = Callable[..., Result]

@@ -10,11 +10,12 @@ import pytest
 
 from hakobi import programs, records
 from hakobi.errors import InputError
-from hakobi.measuring import huge_pages, storage_model
+from hakobi.measuring import storage_model
 from hakobi.measuring.session import End
-from hakobi.report import Report
-from hakobi.studies.field_store import session, stripe_figures, stripe_pages, stripes, tables
-from hakobi.studies.field_store.plan import Case, Model, Plan
+from hakobi_lab.measuring import huge_pages
+from hakobi_lab.report import Report
+from hakobi_lab.studies.field_store import session, stripe_figures, stripe_pages, stripes, tables
+from hakobi_lab.studies.field_store.plan import Case, Model, Plan
 from running import Result
 
 Command = Callable[..., Result]

@@ -19,8 +19,8 @@ from building import BUILD, needs_build
 from hakobi import launch, layout, plugins, programs, testbeds
 from hakobi.errors import HakobiError, InputError
 from hakobi.programs import Program
-from hakobi.studies.output_methods import plan
 from hakobi_lab import testbed
+from hakobi_lab.studies.output_methods import plan
 from hakobi_lab.testbed import UnavailableError, lost_bytes, parse
 from hakobi_lab.testbed.__main__ import parse_fault, preloaded
 from running import Result, children_called

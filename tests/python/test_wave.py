@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hakobi import plots
-from hakobi.studies.output_methods import pictures, wave
+from hakobi_lab import plots
+from hakobi_lab.studies.output_methods import pictures, wave
 
 LON = np.arange(140, 200, 1.0)
 LAT = np.arange(20, 50, 1.0)

@@ -1,2 +1,2 @@
-"""The parts of the measuring commands: transports and their controls, a program's recorded trace, predictions from
-figures, this machine's traps, and the comparison of two files of records."""
+"""The parts of `tune` and `doctor` that measure, which studies and benchmarks use too: a session of jobs, the
+collective call's components, this machine's traps, and a program's messages recorded."""

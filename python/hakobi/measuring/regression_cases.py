@@ -66,6 +66,14 @@ CASES: tuple[Case, ...] = (
     Case("cyclic512", 8, "pieces 65536 512 512", hints=(WIDE,), floor=FLOOR),
     Case("tile2d", 8, "block 5792 2 8 0", hints=(WIDE,), floor=FLOOR),
     Case("lattice4d", 8, "block 34 4 192 0", hints=(WIDE,), floor=FLOOR),
+    # Rows of thresholds (src/io/policy.cpp) that no case above has.
+    Case("rows300k", 8, "pieces 40 300000 300000", hints=(ALONE,)),
+    Case("opens47k", 8, "opens 100 47008", "opens 20 47008", hints=(ALONE,)),
+    Case("pieces2k", 8, "pieces 64 2048 2048", hints=(ALONE,)),
+    Case("pieces4k", 4, "pieces 64 4096 4096", hints=(ALONE,)),
+    Case("cyclic4k", 8, "pieces 2000 4096 4096", hints=(ALONE,)),
+    Case("mail8", 8, "pieces 60 200 3000", hints=(ALONE,)),
+    Case("calls256k", 8, "calls 64 262144", hints=(ALONE,)),
     *_with_ranks((64, 128, 256), Case("steps", 0, "2 1000 1500", program=STEPS, storages=(TMPFS,))),
     Case("solver-small", 2, "48 20 3", hints=(WIDE,), program=SOLVER, storages=(MODEL,), suite=OVERLAP),
     # 1.6 GB: what the model takes 0.8 s for.

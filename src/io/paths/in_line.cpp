@@ -9,7 +9,7 @@ namespace {
 
 // Such a copy is made through a buffer (pieces.cpp).
 bool is_slow_in_place(const Request& request) {
-    if (request.file.size_bytes() < policy::bounced_from) return false;
+    if (request.file.size_bytes() < policy().bounced_from) return false;
     const auto memory = reinterpret_cast<std::size_t>(request.origin + request.memory.begin_bytes());
     const auto at = static_cast<std::size_t>(request.file.begin_bytes());
     return request.is_write ? is_slow_copy(at, memory) : is_slow_copy(memory, at);
@@ -18,7 +18,7 @@ bool is_slow_in_place(const Request& request) {
 }  // namespace
 
 bool is_one_short_piece(const Request& request) {
-    return !request.file.empty() && request.file.size_bytes() <= policy::bounce &&
+    return !request.file.empty() && request.file.size_bytes() <= policy().bounce &&
            request.file.num_pieces() == 1 && request.memory.num_pieces() == 1 && !is_slow_in_place(request);
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "io/policy.hpp"
 #include "region/copy.hpp"
+#include "storage/concurrency.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -41,7 +44,7 @@ bool joins(const Mail& first, std::int64_t end_bytes, const Mail& next, bool is_
     const std::int64_t gap = next.offset - end_bytes;
     // Writing joins touching pieces only: holes are not ours, and of overlapping pieces one wins a byte.
     if (is_write) return gap == 0;
-    return gap <= policy::joined_gap && end_of(next) - first.offset <= policy::most_read_run;
+    return gap <= policy().joined_gap && end_of(next) - first.offset <= policy().most_read_run;
 }
 
 Status write_run(storage::File& file, std::span<const Mail> run, std::vector<std::byte>& joined) {
@@ -123,4 +126,30 @@ Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is
             "no memory to join small requests in"};  // the other ranks wait for this one
 }
 
+namespace paths {
+
+void Mailbox::post(const Request& request, const Progress& progress, bool is_first) {
+    RankPlace& place = control_.own_place();
+    const bool is_small = is_first && setting_.shuffle == ShuffleHint::automatic && !setting_.has_limit &&
+                          progress.status.ok() && progress.is_ordered && request.device == nullptr &&
+                          fits_mailbox(request.file);
+    place.is_small = is_small ? 1 : 0;
+    if (is_small) fill_mailbox(place, request.file, request.memory, request.origin, request.is_write);
+}
+
+LeadersPart Mailbox::serve(const Facts& facts) {
+    std::optional<storage::ServiceClock> clock;
+    if (facts.totals.service == Service::unknown && may_run_ahead(setting_, facts)) clock.emplace();
+    Status status = serve_mailboxes(*file_, control_.places(), facts.is_write);
+    storage::ServiceSample sample;
+    if (clock) clock->stop(sample);
+    return {std::move(status), sample.asleep_s * 1e6 > static_cast<double>(policy().waited_us)};
+}
+
+void Mailbox::collect(const Request& request, Progress& progress) {
+    if (!request.is_write)
+        progress.bytes_moved = empty_mailbox(control_.own_place(), request.memory, request.origin);
+}
+
+}  // namespace paths
 }  // namespace hakobi::io

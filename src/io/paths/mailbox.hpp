@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "io/meeting.hpp"
 #include "io/slots.hpp"
 #include "region/region.hpp"
 #include "storage/file.hpp"
@@ -26,4 +27,27 @@ std::int64_t empty_mailbox(const RankPlace& place, const Region& memory, std::by
 /// and each run is one file access. Reading sets each place's bytes_read.
 Status serve_mailboxes(storage::File& file, std::span<RankPlace> places, bool is_write);
 
+namespace paths {
+
+/// Small requests of the only node's ranks: each is in its rank's place in shared memory when the ranks meet,
+/// and the leader makes the file accesses while the others wait. So a small call is one round.
+class Mailbox {
+  public:
+    Mailbox(const FileSetting& setting, OpenedFile& file, SharedControl& control)
+        : setting_(setting), file_(file), control_(control) {}
+
+    /// Before each meeting: puts this rank's request into its place if it fits and `is_first`, of its call.
+    void post(const Request& request, const Progress& progress, bool is_first);
+    /// The leader's, while the ranks meet.
+    LeadersPart serve(const Facts& facts);
+    /// After that: takes what a read brought.
+    void collect(const Request& request, Progress& progress);
+
+  private:
+    const FileSetting& setting_;
+    OpenedFile& file_;
+    SharedControl& control_;
+};
+
+}  // namespace paths
 }  // namespace hakobi::io

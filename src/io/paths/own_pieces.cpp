@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "io/paths/sieve.hpp"
 #include "io/policy.hpp"
+#include "io/sieve.hpp"
 
 namespace hakobi::io::paths {
 
@@ -29,8 +29,9 @@ void OwnPieces::carry_out(const Request& request, bool is_in_flight, bool may_fi
     const std::int64_t before = done > 0 ? std::min(done, file.bytes_below(progress.end_of_file)) : 0;
     progress.bytes_moved = before + moved.bytes;
     // A writer that lost its core sleeps at the inode's lock now and then.
-    file_->profile().observe_in_line(moved.has_waited,
-                                     request.is_write && !choice.is_gated ? policy::believed_waits : 1);
+    file_->profile().observe_in_line(moved.has_waited, request.is_write && !choice.is_gated
+                                                           ? static_cast<int>(policy().believed_waits)
+                                                           : 1);
     file_.hear(file_->profile().service());
     account_.counters.storage_s += end_s - start_s;
     account_.counters.storage_bytes += moved.bytes;

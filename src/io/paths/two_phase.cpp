@@ -97,7 +97,7 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
     task.timeout_s = options_.storage_timeout_s;
     task.tells_late = account_.explainer.tells_late();
     task.is_write = request.is_write;
-    task.may_fill_holes = choice.may_fill_holes && file_->abilities().locks_ranges;
+    task.may_fill_holes = choice.may_fill_holes;
     task.file = file_.get();
     task.end_of_file = &control_.block().end_of_file;
     task.timeline = &account_.timeline;

@@ -21,7 +21,7 @@ class Hakobi(CMakePackage):
     variant("programs", default=True, description="Build the command's programs: applications and benchmarks")
     variant("fortran", default=True, description="Build the Fortran module")
     variant("eccodes", default=False, description="GRIB messages in field stores and as output")
-    variant("measure", default=True, when="+programs", description="Studies, benchmarks and their reports by the command")
+    variant("measure", default=True, when="+programs", description="Python packages for tune, doctor and hakobi-lab")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")

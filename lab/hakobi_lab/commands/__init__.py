@@ -1,0 +1,1 @@
+"""The workbench's subcommands of `hakobi`, one module each; hakobi/cli.py says what a module keeps to."""

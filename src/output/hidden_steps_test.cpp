@@ -61,7 +61,7 @@ TEST(HiddenSteps, StoringIsHiddenWhileTheProgramIsInNoCall) {
     EXPECT_GE(first_s, 0.001);
     EXPECT_LE(first_s, called_s - returned_s);
     steps.pop_oldest();
-    // What is stored after the call began is not hidden, and no moment counts twice.
+    // Storing after the call began is not hidden, and no moment counts twice.
     const double second_s = steps.hidden_s(called_s + 100);
     EXPECT_GE(second_s, called_s - returned_s - 0.0011);
     EXPECT_LT(second_s, 1);

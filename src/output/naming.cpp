@@ -39,7 +39,7 @@ Status Naming::finish_file(Stored& stored, bool was_hidden) {
     return guarded("finishing the step", [&] {
         const series::Step& step = stored.step;
         if (step.step_in_file >= 0) return go_on(stored);
-        // A hidden step has its writers' receipts, which are not its overview's.
+        // Receipts go first: an overview is made of the values.
         Status status = was_hidden
                             ? series::advance(series::names_of(step), stored.state, series::FileState::cut)
                             : Status();

@@ -125,7 +125,7 @@ def main() -> int:
                 one = Contender((OURS,), has_drop_in=True)
                 other = Contender(("without",), {"HAKOBI_HINTS": hints} if hints else {}, has_drop_in=True)
                 if asked.library:
-                    other = Contender(("without",), {"LD_PRELOAD": str(asked.library)})
+                    other = Contender(("without",), has_drop_in=True, drop_in=asked.library.resolve())
                 try:
                     records = row_of(case, storage, one, other, asked.rounds, Path(folder))
                 except HakobiError as error:

@@ -1,6 +1,7 @@
 #include "format/chunks.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <numeric>
 
@@ -31,6 +32,7 @@ std::int64_t elements_of_cube(std::span<const std::int64_t> global, std::int64_t
 }  // namespace
 
 ChunkGrid::ChunkGrid(std::span<const std::int64_t> global, std::int64_t element_bytes) {
+    assert(element_bytes > 0 && std::ranges::all_of(global, [](std::int64_t n) { return n > 0; }));
     const std::int64_t most = most_bytes / element_bytes;
     std::int64_t edge = 1;
     for (std::int64_t step = std::int64_t{1} << 30; step > 0; step /= 2) {
@@ -47,9 +49,11 @@ ChunkGrid::ChunkGrid(std::span<const std::int64_t> global, std::int64_t element_
     }
     num_chunks_ = product(num_);
     chunk_bytes_ = product(shape_) * element_bytes;
+    assert(chunk_bytes_ <= most_bytes);
 }
 
 std::vector<std::int64_t> ChunkGrid::start_of(std::int64_t index) const {
+    assert(index >= 0 && index < num_chunks_);
     std::vector<std::int64_t> start(shape_.size());
     for (std::size_t d = shape_.size(); d-- > 0;) {
         start[d] = index % num_[d] * shape_[d];

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "foreign_locale.hpp"
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
@@ -353,6 +355,16 @@ TEST(Formats, AreFoundByNameAndHaveExtensionsOfTheirOwn) {
     EXPECT_EQ(none.status().code(), ErrorCode::invalid_argument);
     EXPECT_NE(none.status().text().find("did you mean 'netcdf4'?"), std::string::npos)
         << none.status().text();
+}
+
+TEST(Formats, HaveTheirPartsAndNoOthers) {
+    const auto has = [](const char* name) {
+        const Format& format = *find_format(name).value();
+        return std::array{format.growing() != nullptr, format.store() != nullptr, format.series() != nullptr};
+    };
+    EXPECT_EQ(has("netcdf4"), (std::array{true, false, true}));
+    EXPECT_EQ(has("vtkhdf"), (std::array{true, false, false}));
+    EXPECT_EQ(has("zarr"), (std::array{false, true, false}));
 }
 
 TEST(Netcdf4Layout, AlignsLargeFieldsWithFewHolesAndOverlapsNothing) {

@@ -1,5 +1,7 @@
 #include "format/found_step.hpp"
 
+#include <cassert>
+
 #include "base/bytes.hpp"
 
 namespace hakobi {
@@ -43,6 +45,7 @@ std::vector<std::byte> encode_found(const FoundStep& step) {
     }
     writer.put(std::ssize(step.fields));
     for (const FoundField& field : step.fields) {
+        assert(field.shown.dims.size() == field.shown.shape.size());
         writer.put_text(field.shown.name);
         writer.put_text(field.shown.type);
         writer.put_text(field.link);

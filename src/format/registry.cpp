@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/nearest.hpp"
-#include "format/found_step.hpp"
 #include "format/netcdf4/netcdf4.hpp"
 #include "format/vtkhdf/vtkhdf.hpp"
 #include "format/zarr/zarr.hpp"
@@ -21,14 +20,6 @@ std::span<const Format* const> formats() {
 const Format* format_with(std::string_view extension) {
     const auto found = std::ranges::find(formats(), extension, &Format::extension);
     return found == formats().end() ? nullptr : *found;
-}
-
-Result<FoundStep> Format::read_alone(const std::string& path) const {
-    return read(path);
-}
-
-Result<FoundStep> Format::read_stored(const std::string& store, std::int64_t /*number*/) const {
-    return Status(ErrorCode::unsupported, store + ": this format has no stores");
 }
 
 Result<const Format*> find_format(std::string_view name) {

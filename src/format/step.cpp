@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cctype>
 #include <limits>
 #include <set>
@@ -125,11 +126,13 @@ std::optional<FillValue> default_fill(ValueType type) {
 }
 
 std::int64_t bytes_of(ValueType type) {
+    assert(type <= last_value_type);
     constexpr std::int64_t bytes[] = {8, 4, 4, 8, 1, 1, 2, 2, 4, 8};
     return bytes[static_cast<std::size_t>(type)];
 }
 
 std::string_view text_of(Place place) {
+    assert(place <= Place::mesh);
     constexpr std::string_view texts[] = {"on a grid", "on points", "on cells", "of the mesh"};
     return texts[static_cast<std::size_t>(place)];
 }

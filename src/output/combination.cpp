@@ -24,7 +24,7 @@ Status check_overview(const Asked& asked) {
 
 /// Why a file cannot take several steps; "" where it can.
 std::string why_one_step(const Asked& asked) {
-    if (!asked.format->holds_steps())
+    if (asked.format->growing() == nullptr)
         return "files of the format " + std::string(asked.format->name()) + " take one step each";
     if (asked.method->makes != Makes::step_file)
         return "the method " + std::string(asked.method->name) + " makes a file of each step's pieces";
@@ -34,7 +34,7 @@ std::string why_one_step(const Asked& asked) {
 
 Status check_place(const Asked& asked) {
     const storage::PlaceLimits& place = asked.place;
-    const bool is_put_whole = asked.format->has_store();
+    const bool is_put_whole = asked.format->store() != nullptr;
     if (place.is_on_objects && asked.stage.empty() && (is_put_whole || !place.takes_ranges)) {
         return refused(std::string(asked.prefix) + ": steps of the format " +
                        std::string(asked.format->name()) +

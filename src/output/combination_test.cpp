@@ -80,7 +80,7 @@ TEST(Combination, WhatIsPutWholeGoesOverAStage) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
         if (!found.ok() || asked.method->makes == Makes::nothing) return;
         EXPECT_TRUE(asked.place.takes_ranges || !found.value().stage.empty());
-        if (!asked.format->has_store()) return;
+        if (asked.format->store() == nullptr) return;
         EXPECT_TRUE(asked.place.has_system_names ||
                     (asked.place.is_on_objects && !found.value().stage.empty()));
     });

@@ -90,8 +90,9 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     before_.resumed = std::move(last).value();
+    if (format_->store() == nullptr) return {};
     Result<std::unique_ptr<format::StoredFields>> fields =
-        setup.format->fields_in(prefix_ + std::string(format_->extension()));
+        format_->store()->fields_in(prefix_ + std::string(format_->extension()));
     if (!fields.ok()) return fields.status();
     before_.stored = std::move(fields).value();
     return {};
@@ -104,7 +105,7 @@ void OwnSeries::name_next(series::Step& step) const {
     step.place = written_.place;
     step.path = series::step_path(written_.prefix, next_step_, format_->extension());
     step.part_path = series::part_path(step.path, series::token(run_, next_step_));
-    if (format_->has_store()) step.part_path.insert(0, storage::joined_scheme);
+    if (format_->store() != nullptr) step.part_path.insert(0, storage::joined_scheme);
 }
 
 Status OwnSeries::check(const format::StepDescription& step) {

@@ -243,7 +243,8 @@ Status StepDraft::add_statics() {
         const std::string& name = kept.description.name;
         const auto put = std::ranges::find(fields, name, &FieldDescription::name);
         if (put == fields.end()) {
-            if (setup_.format->has_store()) continue;  // which has it from the step in which it was put
+            if (setup_.format->store() != nullptr)
+                continue;  // which has it from the step in which it was put
             fields.push_back(kept.description);
             held_.push_back(kept.held);
         } else if (!put->is_static) {

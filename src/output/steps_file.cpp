@@ -33,7 +33,8 @@ Status StepsFile::resume(const Setup& setup, const series::Step& step) {
     };
     if (series::has_other_names(path_))
         return begin_new(path_ + " has further names (hard links), which go on showing what they show");
-    Result<std::unique_ptr<format::GrowingFile>> found = setup.format->resume_file(path_, step.description);
+    Result<std::unique_ptr<format::GrowingFile>> found =
+        setup.format->growing()->resume_file(path_, step.description);
     const ErrorCode code = found.status().code();
     if (!found.ok() && code != ErrorCode::invalid_argument && code != ErrorCode::unsupported)
         return found.status();
@@ -50,10 +51,8 @@ Status StepsFile::begin(const Setup& setup, const series::Step& step) {
     path_ = series::step_path(setup.prefix, step.number, setup.format->extension());
     part_path_ = series::part_path(path_, series::token(step.run, step.number));
     has_name_ = false;
-    if (!setup.is_rank_0()) return {};
-    Result<std::unique_ptr<format::GrowingFile>> begun = setup.format->begin_file();
-    if (begun.ok()) growing_ = std::move(begun).value();
-    return begun.status();
+    if (setup.is_rank_0()) growing_ = setup.format->growing()->begin_file();
+    return {};
 }
 
 mpi::Agreed StepsFile::choose(const Setup& setup, const OwnSeries& series, series::Step& step,

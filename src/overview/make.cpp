@@ -191,7 +191,7 @@ class Maker {
         return {};
     }
 
-    Status finish(const std::string& source, const std::vector<Surveyed>& fields) {
+    Status finish(const StepFile& source, const std::vector<Surveyed>& fields) {
         for (const Surveyed& field : fields) {
             for (std::size_t time = 0; time < field.times.size(); ++time) {
                 for (std::size_t k = 0; k < field.levels.size(); ++k) {
@@ -393,10 +393,7 @@ Status make_overview(int step_fd, const std::string& name, std::vector<Field> fi
         if (Status status = maker.reduce_field(field); !status.ok()) return status;
     }
     const std::int64_t mtime_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec;
-    const std::string source = R"({"name":)" + json(name) + R"(,"num_bytes":)" +
-                               std::to_string(info.st_size) + R"(,"mtime_ns":)" + std::to_string(mtime_ns) +
-                               R"(,"content":")" + fingerprint(step_fd, info.st_size) + R"("})";
-    return maker.finish(source, all);
+    return maker.finish({name, info.st_size, mtime_ns, fingerprint(step_fd, info.st_size)}, all);
 }
 
 }  // namespace hakobi::overview

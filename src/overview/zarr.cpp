@@ -4,24 +4,29 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/crc32c.hpp"
+#include "format/zarr/metadata.hpp"
 
 namespace hakobi::overview {
 
 namespace {
 
-constexpr std::string_view little = R"({"name":"bytes","configuration":{"endian":"little"}})";
-constexpr std::string_view checksum = R"({"name":"crc32c"})";
-constexpr std::string_view group = R"({"zarr_format":3,"node_type":"group","attributes":{}})";
+using Json = nlohmann::ordered_json;
+using format::zarr::ArrayMetadata;
+using format::zarr::bytes_codec;
 
-void add_text(Container& container, std::string name, std::string_view text) {
-    container.add(std::move(name), bytes_of(text));
+/// Texts are the step's: what is no UTF-8 in them is replaced.
+void add_json(Container& container, const std::string& folder, const Json& document) {
+    container.add(folder + "zarr.json",
+                  bytes_of(document.dump(-1, ' ', true, Json::error_handler_t::replace)));
 }
 
-std::string strings(const std::vector<std::string>& names) {
-    std::string text = "[";
-    for (const std::string& name : names) text += (text.size() > 1 ? "," : "") + json(name);
-    return text + "]";
+void add_group(Container& container, const std::string& folder, const Json& attributes = Json::object()) {
+    add_json(container, folder, format::zarr::group_document(attributes));
+}
+
+void add_array(Container& container, const std::string& path, ArrayMetadata array) {
+    array.separator = "/";
+    add_json(container, path + "/", format::zarr::array_document(array));
 }
 
 /// Without the first direction of a field in 2-D.
@@ -34,25 +39,6 @@ std::vector<std::int64_t> with_time(const Surveyed& field, const Extents& all, s
     std::vector<std::int64_t> result = extents(field, all);
     if (field.times.size() > 1) result.insert(result.begin(), static_cast<std::int64_t>(num_times));
     return result;
-}
-
-std::string array(const std::string& shape, const std::string& chunk, const std::string& type,
-                  const std::string& codecs, const std::string& names, const std::string& attributes) {
-    return R"({"zarr_format":3,"node_type":"array","shape":)" + shape + R"(,"data_type":")" + type +
-           R"(","chunk_grid":{"name":"regular","configuration":{"chunk_shape":)" + chunk +
-           R"(}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},)" +
-           R"("fill_value":"NaN","codecs":)" + codecs + R"(,"dimension_names":)" + names +
-           R"(,"attributes":)" + attributes + "}";
-}
-
-std::string list(std::initializer_list<std::string_view> entries) {
-    std::string text = "[";
-    for (const std::string_view entry : entries) text += (text.size() > 1 ? "," : "") + std::string(entry);
-    return text + "]";
-}
-
-std::string value_type(const Surveyed& field) {
-    return cell_type(field.field.type) == CellType::float64 ? "float64" : "float32";
 }
 
 std::string chunk_part(const Surveyed& field, std::size_t time) {
@@ -114,14 +100,12 @@ std::string shard_name(const Surveyed& field, int level, std::size_t time) {
 }
 
 std::vector<std::byte> shard_index(const Level& level) {
-    std::vector<std::byte> index(static_cast<std::size_t>(16 * level.num_bricks() + checksum_bytes));
-    for (std::int64_t brick = 0; brick < level.num_bricks(); ++brick) {
-        const std::array<std::int64_t, 2> place{brick * level.brick_bytes(), level.brick_bytes()};
-        std::memcpy(index.data() + 16 * brick, place.data(), 16);
+    std::vector<std::int64_t> offsets(static_cast<std::size_t>(level.num_bricks())), lengths = offsets;
+    for (std::size_t brick = 0; brick < offsets.size(); ++brick) {
+        offsets[brick] = static_cast<std::int64_t>(brick) * level.brick_bytes();
+        lengths[brick] = level.brick_bytes();
     }
-    const std::uint32_t sum = crc32c(std::span(index).first(index.size() - checksum_bytes));
-    std::memcpy(index.data() + index.size() - checksum_bytes, &sum, checksum_bytes);
-    return index;
+    return format::zarr::shard_index(offsets, lengths);
 }
 
 void write_extremes(Container& container, const Surveyed& field, std::size_t time) {
@@ -139,6 +123,7 @@ void write_extremes(Container& container, const Surveyed& field, std::size_t tim
 }
 
 void write_metadata(Container& container, const Surveyed& field) {
+    const bool is_wide = cell_type(field.field.type) == CellType::float64;
     std::vector<std::string> names, bricks;
     if (field.times.size() > 1) names.emplace_back("time");
     for (const Axis& axis : field.field.axes) {
@@ -147,29 +132,32 @@ void write_metadata(Container& container, const Surveyed& field) {
     for (const Level& level : field.levels) {
         Extents whole{};
         for (std::size_t d = 0; d < max_dims; ++d) whole[d] = level.grid[d] * level.brick[d];
-        const std::string codec = R"({"name":"sharding_indexed","configuration":{"chunk_shape":)" +
-                                  json_list(with_time(field, level.brick, 1)) + R"(,"codecs":)" +
-                                  list({little, checksum}) + R"(,"index_codecs":)" +
-                                  list({little, checksum}) + R"(,"index_location":"end"}})";
-        const std::string attributes = R"({"scale_factor":)" + json(field.scaling.scale) +
-                                       R"(,"add_offset":)" + json(field.scaling.offset) + R"(,"units":)" +
-                                       json(field.field.units) + R"(,"long_name":)" +
-                                       json(field.field.long_name) + "}";
         const std::string path = array_name(field.field.name, level.number);
-        add_text(container, path + "/zarr.json",
-                 array(json_list(with_time(field, level.shape, field.times.size())),
-                       json_list(with_time(field, whole, 1)), "float16", list({codec}), strings(names),
-                       attributes));
+        const Json codecs = Json::array({bytes_codec(sizeof(std::uint16_t)), format::zarr::checksum_codec()});
+        add_array(
+            container, path,
+            {.shape = with_time(field, level.shape, field.times.size()),
+             .chunk = with_time(field, whole, 1),
+             .type = "float16",
+             .codecs = Json::array({format::zarr::sharding_codec(with_time(field, level.brick, 1), codecs)}),
+             .dims = names,
+             .attributes = {{"scale_factor", field.scaling.scale},
+                            {"add_offset", field.scaling.offset},
+                            {"units", field.field.units},
+                            {"long_name", field.field.long_name}}});
         const std::vector<std::int64_t> brick = extents(field, level.brick);
         bricks = names;
         for (std::size_t d = 0; d < brick.size(); ++d) {
             bricks[names.size() - brick.size() + d] += "_brick" + std::to_string(brick[d]);
         }
         for (const std::string_view kind : {"min/", "max/"}) {
-            add_text(container, std::string(kind) + path + "/zarr.json",
-                     array(json_list(with_time(field, level.grid, field.times.size())),
-                           json_list(with_time(field, level.grid, 1)), value_type(field), list({little}),
-                           strings(bricks), R"({"units":)" + json(field.field.units) + "}"));
+            add_array(container, std::string(kind) + path,
+                      {.shape = with_time(field, level.grid, field.times.size()),
+                       .chunk = with_time(field, level.grid, 1),
+                       .type = is_wide ? "float64" : "float32",
+                       .codecs = Json::array({bytes_codec(is_wide ? 8 : 4)}),
+                       .dims = bricks,
+                       .attributes = {{"units", field.field.units}}});
         }
     }
 }
@@ -185,13 +173,10 @@ void write_groups(Container& container, const std::vector<Surveyed>& fields) {
             }
         }
     }
-    for (const std::string_view name : {"min", "max"}) {
-        add_text(container, std::string(name) + "/zarr.json", group);
-    }
+    for (const char* folder : {"min/", "max/"}) add_group(container, folder);
     for (int number = 1; number <= most; ++number) {
-        for (const std::string_view prefix : {"", "min/", "max/"}) {
-            add_text(container, std::string(prefix) + std::to_string(1 << number) + "/zarr.json", group);
-        }
+        for (const std::string prefix : {"", "min/", "max/"})
+            add_group(container, prefix + std::to_string(1 << number) + "/");
         for (const Axis& axis : axes) {
             const std::size_t width = std::size_t{1} << static_cast<unsigned>(number);
             std::vector<double> means;
@@ -201,39 +186,43 @@ void write_groups(Container& container, const std::vector<Surveyed>& fields) {
                 for (std::size_t i = start; i < stop; ++i) sum += axis.values[i];
                 means.push_back(sum / static_cast<double>(stop - start));
             }
-            const std::string shape = "[" + std::to_string(means.size()) + "]";
             const std::string path = array_name(axis.name, number);
-            add_text(container, path + "/zarr.json",
-                     array(shape, shape, "float64", list({little}), strings({axis.name}),
-                           R"({"units":)" + json(axis.units) + "}"));
+            add_array(container, path,
+                      {.shape = {std::ssize(means)},
+                       .chunk = {std::ssize(means)},
+                       .type = "float64",
+                       .codecs = Json::array({bytes_codec(sizeof(double))}),
+                       .dims = {axis.name},
+                       .attributes = {{"units", axis.units}}});
             container.add(path + "/c/0", std::as_bytes(std::span(means)));
         }
     }
 }
 
-void write_root(Container& container, const std::string& source, const std::vector<Surveyed>& fields) {
-    std::string told;
+void write_root(Container& container, const StepFile& source, const std::vector<Surveyed>& fields) {
+    Json told = Json::object();
     for (const Surveyed& field : fields) {
-        std::string times;
+        Json times = Json::array();
         for (const Surveyed::Time& time : field.times) {
-            std::string places;
-            for (std::size_t k = 0; k < field.levels.size(); ++k) {
-                places += (k > 0 ? ",\"" : "\"") + std::to_string(field.levels[k].number) +
-                          "\":" + std::to_string(time.shards[k].offset_bytes);
-            }
-            times += (times.empty() ? R"({"levels":{)" : R"(,{"levels":{)") + places + R"(},"statistics":)" +
-                     time.statistics + "}";
+            Json levels = Json::object();
+            for (std::size_t k = 0; k < field.levels.size(); ++k)
+                levels[std::to_string(field.levels[k].number)] = time.shards[k].offset_bytes;
+            times.push_back({{"levels", levels}, {"statistics", Json::parse(time.statistics)}});
         }
-        told += (told.empty() ? "" : ",") + json(field.field.name) + R"(:{"shape":)" +
-                json_list(extents(field, field.shape)) + R"(,"offset":)" + json(field.scaling.offset) +
-                R"(,"scale":)" + json(field.scaling.scale) + R"(,"times":[)" + times + "]}";
+        told[field.field.name] = {{"shape", extents(field, field.shape)},
+                                  {"offset", field.scaling.offset},
+                                  {"scale", field.scaling.scale},
+                                  {"times", times}};
     }
-    const std::string title =
-        "Means over 2, 4, 8, 16 cells a direction of a step's fields, and extremes a brick; see attribute "
-        "hakobi.";
-    add_text(container, "zarr.json",
-             R"({"zarr_format":3,"node_type":"group","attributes":{"title":)" + json(title) +
-                 R"(,"hakobi":{"format":1,"source":)" + source + R"(,"fields":{)" + told + "}}}}");
+    const Json of = {{"name", source.name},
+                     {"num_bytes", source.num_bytes},
+                     {"mtime_ns", source.mtime_ns},
+                     {"content", source.content}};
+    add_group(container, "",
+              {{"title",
+                "Means over 2, 4, 8, 16 cells a direction of a step's fields, and extremes a brick; see "
+                "attribute hakobi."},
+               {"hakobi", {{"format", 1}, {"source", of}, {"fields", told}}}});
 }
 
 }  // namespace hakobi::overview

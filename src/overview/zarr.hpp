@@ -28,6 +28,13 @@ struct Surveyed {
     std::vector<Time> times;
 };
 
+/// The file that an overview is of.
+struct StepFile {
+    std::string name;
+    std::int64_t num_bytes = 0, mtime_ns = 0;
+    std::string content;  ///< its fingerprint
+};
+
 /// The path of an array at a level.
 [[nodiscard]] std::string array_name(const std::string& name, int level);
 [[nodiscard]] std::string shard_name(const Surveyed& field, int level, std::size_t time);
@@ -38,6 +45,6 @@ void write_metadata(Container& container, const Surveyed& field);
 /// A group a level with the coordinates of its cells: means of those of the step.
 void write_groups(Container& container, const std::vector<Surveyed>& fields);
 /// The last entry: whose overview it is, and where each shard lies.
-void write_root(Container& container, const std::string& source, const std::vector<Surveyed>& fields);
+void write_root(Container& container, const StepFile& source, const std::vector<Surveyed>& fields);
 
 }  // namespace hakobi::overview

@@ -27,11 +27,11 @@ struct Carried {
 
 /// Copies a file to its place under a temporary name, gives it its final name there, and removes it from the
 /// stage; its overview goes before it. On S3 it is put as one object. A step that its format keeps in a store
-/// is added there (Format::add_step), whose version on objects is in `store_version` for the next one. Done
-/// again after a kill at any point it does the rest. With `sync` the copy is on stable storage before the
-/// original goes. format where the file is not what it was, exists where something else has its place, or has
-/// changed the store; other errors leave the file where it is, and may pass. Local; no MPI and no HDF5, any
-/// thread.
+/// is added there (StoreFormat::add_step), whose version on objects is in `store_version` for the next one.
+/// Done again after a kill at any point it does the rest. With `sync` the copy is on stable storage before
+/// the original goes. format where the file is not what it was, exists where something else has its place, or
+/// has changed the store; other errors leave the file where it is, and may pass. Local; no MPI and no HDF5,
+/// any thread.
 Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version);
 
 /// Carries files in their order, in a thread, until it is destroyed. A copy that fails is tried again, at

@@ -121,7 +121,7 @@ Name parse_view(std::string_view rest) {
     }
     name.extension = take_extension(rest);
     const auto shows = [&](const format::Format* format) {
-        return format->extension() == name.extension && format->shows_series();
+        return format->extension() == name.extension && format->series() != nullptr;
     };
     if (std::ranges::any_of(format::formats(), shows) && (rest.empty() || take_temporary(rest, name)))
         name.kind = is_chapter ? Kind::chapter : Kind::view;
@@ -136,7 +136,7 @@ Name parse_single(std::string_view rest) {
         (rest.starts_with(marker_suffix) && take_temporary(rest.substr(marker_suffix.size()), name)))
         name.kind = Kind::marker;
     for (const format::Format* format : format::formats()) {
-        if (!format->has_store() || rest != format->extension()) continue;
+        if (format->store() == nullptr || rest != format->extension()) continue;
         name.kind = Kind::store;
         name.extension = format->extension();
     }

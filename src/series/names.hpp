@@ -18,7 +18,7 @@ namespace hakobi::series {
 //   run_000012.nc.pieces.gathered/        pieces that are in the step's file, while they are removed
 //   run.series.nc                         all whole steps as one data set (series_view.hpp)
 //   run.series.000256.nc                  a part of what that shows: steps 256 and later
-//   run.zarr/                             all whole steps of a format that has a store (format/format.hpp); there run_000012.zarr
+//   run.zarr/                             all whole steps of a format that has a store (format/store_format.hpp); there run_000012.zarr
 //                                         is a step's name, and of no file but, on a stage, of the folder of its members
 //   run_000012.hdf.mesh                   the mesh that was put in step 12; it may stand in temporary names and pieces, too
 //   run.staged                            where steps are that have not arrived (stage.hpp)

@@ -112,7 +112,7 @@ Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::
     if (found.status().code() == ErrorCode::unsupported) return resumed;
     if (!found.ok())
         return Status(found.status().code(), "cannot resume after the last step: " + found.status().text());
-    resumed.is_in_store_ = !store_of(last.path).empty();
+    resumed.has_store_ = format.store() != nullptr;
     resumed.files_ = std::move(files);
     resumed.last_ = std::move(found).value();
     return resumed;
@@ -120,7 +120,7 @@ Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::
 
 std::string Resumed::difference_from(const format::StepDescription& first,
                                      const format::FoundStep& earlier) const {
-    if (!is_in_store_) return difference(first, earlier);
+    if (!has_store_) return difference(first, earlier);
     format::FoundStep found = earlier;
     std::erase_if(found.fields, [&](const format::FoundField& field) {
         const auto put = std::ranges::find(first.fields, field.shown.name, &format::FieldDescription::name);

@@ -31,7 +31,7 @@ class Resumed {
 
     std::vector<Series::Entry> files_;  ///< none: nothing is resumed
     format::FoundStep last_;
-    bool is_in_store_ = false;
+    bool has_store_ = false;
 };
 
 /// How a step that was put differs in its grid and fields from one that was found, in words ("field eta has 5

@@ -84,8 +84,8 @@ Status remove_steps(const Series& series) {
     for (const Series::Entry& file : series.files) {
         const std::string store = store_of(file.path);
         // With the first of its steps all are gone.
-        Status status =
-            store.empty() ? storage::remove_file(file.path) : format_of_step(file.path)->remove_store(store);
+        Status status = store.empty() ? storage::remove_file(file.path)
+                                      : format_of_step(file.path)->store()->remove_store(store);
         if (!status.ok()) return status;
         storage::discard_file(file.path + std::string(overview::suffix));
     }
@@ -168,7 +168,8 @@ Status check_views(std::string_view prefix, const Series& series) {
     for (const std::string& view : series.views) {
         bool is_ours = false;
         for (const format::Format* format : format::formats())
-            is_ours = is_ours || (view.ends_with(format->extension()) && format->is_series_or_rest(view));
+            is_ours = is_ours || (view.ends_with(format->extension()) && format->series() != nullptr &&
+                                  format->series()->is_series_or_rest(view));
         if (is_ours) continue;
         return {ErrorCode::exists,
                 "cannot write the steps of " + std::string(prefix) + ": " + view +
@@ -185,15 +186,15 @@ namespace {
 Status check_store(const std::string& prefix, std::string_view extension) {
     const format::Format* const format = format::format_with(extension);
     assert(format != nullptr);
-    if (!format->has_store()) return {};
+    if (format->store() == nullptr) return {};
     const std::string store = prefix + std::string(extension);
     const bool is_on_objects = storage::limits_of(store).is_on_objects;
     const storage::FileFacts found = storage::facts_of(store);
     if (!is_on_objects && !found.is_there()) return {};
     Status status = is_on_objects || found.is_folder()
-                        ? format->steps_in(store).status()
+                        ? format->store()->steps_in(store).status()
                         : Status(ErrorCode::format, store + ": it is no folder");
-    if (status.ok()) return format->mend_store(store);
+    if (status.ok()) return format->store()->mend_store(store);
     if (status.code() != ErrorCode::format && status.code() != ErrorCode::unsupported) return status;
     return {ErrorCode::exists, "cannot write the steps of " + prefix + ": " + status.text()};
 }
@@ -202,7 +203,7 @@ Status check_store(const std::string& prefix, std::string_view extension) {
 Status add(Series& series, const Name& name, std::string path, storage::Listed::Kind kind) {
     const Series::Entry entry{name.step, path, name.extension};
     if (name.is_temporary()) {
-        const bool is_in_store = name.is_of_step() && format::format_with(name.extension)->has_store();
+        const bool is_in_store = name.is_of_step() && format::format_with(name.extension)->store() != nullptr;
         if (kind == storage::Listed::Kind::file) series.parts.push_back(std::move(path));
         if (kind == storage::Listed::Kind::folder && is_in_store)
             series.parts.push_back(storage::joined_scheme + path);
@@ -227,7 +228,7 @@ Status add(Series& series, const Name& name, std::string path, storage::Listed::
             return {};
         case Kind::store: {
             const Result<std::vector<std::int64_t>> steps =
-                format::format_with(name.extension)->steps_in(path);
+                format::format_with(name.extension)->store()->steps_in(path);
             // A folder that is no store of ours has no steps.
             if (steps.status().code() == ErrorCode::unsupported) return {};
             if (!steps.ok()) return steps.status();
@@ -287,7 +288,7 @@ void count_steps(std::vector<Series::Entry>& files) {
         Series::Entry& file = files[i];
         if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;
         const auto is_its = [&](const format::Format* format) {
-            return format->extension() == file.extension && format->holds_steps();
+            return format->extension() == file.extension && format->growing() != nullptr;
         };
         const auto format = std::ranges::find_if(format::formats(), is_its);
         if (format == format::formats().end()) continue;

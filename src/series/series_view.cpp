@@ -65,7 +65,8 @@ std::vector<std::byte> filled(const format::FieldDescription& field, std::int64_
 SeriesView::SeriesView(std::string prefix, const format::Format& format, std::span<const Series::Entry> whole)
     : prefix_(std::move(prefix)),
       // Who opens it are other programs, which know files only.
-      format_(format.shows_series() && storage::limits_of(prefix_).has_system_names ? &format : nullptr) {
+      format_(format.series() != nullptr && storage::limits_of(prefix_).has_system_names ? &format
+                                                                                         : nullptr) {
     if (format_ == nullptr || take_earlier(whole)) return;
     series_ = {};
     has_before_.clear();
@@ -79,7 +80,7 @@ SeriesView::SeriesView(std::string prefix, const format::Format& format, std::sp
                          found.status().text().c_str());
             continue;
         }
-        const format::StepDescription step = format.description_of(found.value());
+        const format::StepDescription step = format.series()->description_of(found.value());
         if (series_.numbers.empty()) start_with(step);
         append_all(entry, found.value(), step, 0);
     }
@@ -89,7 +90,7 @@ SeriesView::SeriesView(std::string prefix, const format::Format& format, std::sp
 bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
     const std::string path = view_path(prefix_, format_->extension());
     if (whole.empty() || !storage::facts_behind(path).is_there()) return false;
-    Result<format::SeriesDescription> found = format_->read_series(path);
+    Result<format::SeriesDescription> found = format_->series()->read_series(path);
     is_anew_ = true;
     if (!found.ok()) return false;
     series_ = std::move(found).value();
@@ -126,7 +127,7 @@ bool SeriesView::take_earlier(std::span<const Series::Entry> whole) {
         if (entry.next_step() <= next) continue;
         const Result<format::FoundStep> step = format_->read(entry.path);
         if (!step.ok()) return false;
-        const format::StepDescription description = format_->description_of(step.value());
+        const format::StepDescription description = format_->series()->description_of(step.value());
         append_all(entry, step.value(), description, std::max<std::int64_t>(0, next - entry.step));
         is_written_ = false;
     }
@@ -141,7 +142,7 @@ bool SeriesView::is_chapter(const format::SeriesSource& source) const {
 /// It has the records that the series says, from the first on.
 bool SeriesView::is_chapter_whole(const format::SeriesSource& source, std::int64_t first_record) const {
     const Result<format::SeriesDescription> found =
-        format_->read_series(folder_of(prefix_) + "/" + source.file);
+        format_->series()->read_series(folder_of(prefix_) + "/" + source.file);
     const auto first = series_.numbers.begin() + first_record;
     return found.ok() && std::ssize(found.value().numbers) >= source.num_records &&
            std::equal(first, first + source.num_records, found.value().numbers.begin());
@@ -392,7 +393,7 @@ Status SeriesView::copy_records(const Copied& copied, std::size_t source, std::i
     if (fields.empty()) return {};
     const format::SeriesSource& from = series_.sources[source];
     const Result<std::vector<std::vector<std::byte>>> read =
-        format_->read_records(folder_of(prefix_) + "/" + from.file, fields, from.num_records);
+        format_->series()->read_records(folder_of(prefix_) + "/" + from.file, fields, from.num_records);
     if (read.status().code() == ErrorCode::not_found && !is_chapter(from)) return {};
     if (!read.ok()) return read.status();
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -404,8 +405,8 @@ Status SeriesView::copy_records(const Copied& copied, std::size_t source, std::i
 
 Status SeriesView::write_file(const format::SeriesDescription& series, const std::string& path,
                               bool sync) const {
-    Result<format::Layout> layout =
-        format_->lay_out_series(series, folder_of(storage::open_place_of(prefix_).place->system_name(path)));
+    Result<format::Layout> layout = format_->series()->lay_out_series(
+        series, folder_of(storage::open_place_of(prefix_).place->system_name(path)));
     if (!layout.ok()) return layout.status();
     const std::string part = part_path(path, random_run_id()[0]);
     if (Status status = create_file(part, layout.value().metadata, layout.value().file_bytes); !status.ok())

@@ -170,7 +170,7 @@ Status add_to_store(const std::string& folder, const std::string& path, const fo
     const format::Format& format = *format_of_step(path);
     if (Status status = format::check_description(step.value(), format.rules()); !status.ok())
         return {ErrorCode::format, folder + ": " + status.text()};
-    return format.add_step(folder, store_of(path), parse(path).step, step.value(), how);
+    return format.store()->add_step(folder, store_of(path), parse(path).step, step.value(), how);
 }
 
 const format::Format* format_of_step(const std::string& path) {
@@ -180,15 +180,15 @@ const format::Format* format_of_step(const std::string& path) {
 
 std::string store_of(const std::string& path) {
     const format::Format* const format = format_of_step(path);
-    if (format == nullptr || !format->has_store()) return {};
+    if (format == nullptr || format->store() == nullptr) return {};
     return parse(path).prefix + std::string(format->extension());
 }
 
 Result<format::FoundStep> read_step(const std::string& path) {
     const format::Format* const format = format_of_step(path);
     if (format == nullptr) return Status(ErrorCode::format, path + ": it has no name of a step");
-    const std::string store = store_of(path);
-    return store.empty() ? format->read(path) : format->read_stored(store, parse(path).step);
+    return format->store() != nullptr ? format->store()->read_stored(store_of(path), parse(path).step)
+                                      : format->read(path);
 }
 
 Status replace_file(const std::string& part, const std::string& path, bool sync) {

@@ -64,7 +64,7 @@ Status finish_file(const std::string& part, const std::string& path, bool sync);
 Status finish_step(const std::string& part, const std::string& path, bool sync);
 
 /// Adds the step whose members are in `folder` to the store that has the step of that name. Returns what
-/// Format::add_step does, and format where the folder is damaged.
+/// StoreFormat::add_step does, and format where the folder is damaged.
 Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how);
 
 /// Reads the step with that name from its file, or from its format's store. Returns what Format::read does.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 
 #include "base/clock.hpp"
@@ -71,8 +72,10 @@ int Concurrency::allowed(bool is_write) const noexcept {
 void Concurrency::completed(const ServiceSample& sample) {
     costs_.completed(false, sample.reads.num, sample.reads.num_bytes, sample.reads.seconds);
     costs_.completed(true, sample.writes.num, sample.writes.num_bytes, sample.writes.seconds);
+    assert(sample.num_running >= 1);  // itself
     if (sample.wall_s <= 0 || sample.length_bytes <= 0) return;
     Direction& direction = directions_[sample.is_write ? 1 : 0];
+    assert(direction.start <= direction.allowed && direction.allowed <= limit_);
     // The share of the request's own time: where ranks exceed cores a request may wait for a core longer than
     // for storage.
     const double own_s = sample.wall_s - sample.queued_s;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <limits>
 #include <string_view>
@@ -34,11 +35,13 @@ Result<FilePtr> open_file(const std::string& path, const OpenMode& mode) {
     if (!opened.ok()) return opened;
     FilePtr file = std::move(opened).value();
     for (auto each = decorate.rbegin(); each != decorate.rend(); ++each) file = (*each)(std::move(file));
+    assert(file != nullptr);
     return with_faults(std::move(file));
 }
 
 Result<std::vector<std::byte>> read_whole(const std::string& path, const OpenMode& mode,
                                           std::int64_t most_bytes) {
+    assert(most_bytes >= 0);
     Result<FilePtr> file = open_file(path, mode);
     if (!file.ok()) return file.status();
     const Result<std::int64_t> size = file.value()->size_bytes();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <mutex>
@@ -58,7 +59,9 @@ class JoinedFile final : public File {
           members_(std::move(members)),
           files_(members_.size()),
           rest_(std::move(rest)),
-          total_bytes_(members_.empty() ? 0 : members_.back().end) {}
+          total_bytes_(members_.empty() ? 0 : members_.back().end) {
+        assert(std::ranges::is_sorted(members_, {}, &Member::end));
+    }
 
     Status write_at(std::span<const std::byte> data, std::int64_t offset) override {
         if (Status status = check_range(offset, data.size(), "cannot write", folder_); !status.ok())
@@ -141,6 +144,7 @@ class JoinedFile final : public File {
     /// Opened when it is needed: an aggregator has bytes of a few.
     Result<File*> member(std::size_t m) {
         const std::scoped_lock lock(mutex_);
+        assert(m < members_.size());
         if (!files_[m]) {
             Result<FilePtr> opened = open_file(member_path(folder_, m), mode_);
             if (!opened.ok()) return opened.status();
@@ -208,6 +212,7 @@ Status make_joined(const std::string& folder, std::span<const Member> members) {
     Status status = make(rest_path(folder), "", 0);
     std::string text;
     for (std::size_t m = 0; m < members.size() && status.ok(); ++m) {
+        assert(members[m].begin >= (m == 0 ? 0 : members[m - 1].end) && members[m].end >= members[m].begin);
         text += std::to_string(members[m].begin) + " " + std::to_string(members[m].end) + "\n";
         status = make(member_path(folder, m), "", members[m].end - members[m].begin);
     }

@@ -1,6 +1,7 @@
 #include "storage/layout.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 #include <utility>
 
@@ -58,12 +59,15 @@ int Striping::num_servers() const {
 }
 
 Layout Layout::plain(Striping striping) {
+    assert(striping.stripe_bytes >= 0 && striping.num_stripes >= 0);
     Layout layout;
     layout.parts.push_back({0, no_end, std::move(striping)});
     return layout;
 }
 
 const Layout::Part* Layout::part_at(std::int64_t offset) const {
+    assert(parts.empty() || parts.front().begin_bytes == 0);
+    assert(std::ranges::is_sorted(parts, {}, &Part::end_bytes));
     const auto part = std::ranges::upper_bound(parts, offset, {}, &Part::end_bytes);
     return offset < 0 || part == parts.end() ? nullptr : &*part;
 }
@@ -98,6 +102,7 @@ Stripe Layout::stripe_at(std::int64_t offset) const {
         server = static_cast<int>(slot % striping.num_servers());
     }
     const std::int64_t end = begin > no_end - striping.stripe_bytes ? no_end : begin + striping.stripe_bytes;
+    assert(begin <= offset && offset < end);
     return {std::max(begin, part->begin_bytes), std::min(end, part->end_bytes),
             set * striping.num_stripes + slot, server};
 }

@@ -11,6 +11,7 @@
 #include "storage/lustre_layout.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace hakobi::storage::lustre {
@@ -37,6 +38,7 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 
 template <class T>
 void put_at(std::vector<std::byte>& bytes, std::size_t offset, T value) {
+    assert(offset + sizeof value <= bytes.size());
     std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 

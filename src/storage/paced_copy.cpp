@@ -1,6 +1,7 @@
 #include "storage/paced_copy.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace hakobi::storage {
 namespace {
@@ -22,6 +23,7 @@ Status read_exactly(File& file, std::int64_t offset, std::span<std::byte> into) 
 }
 
 Status copy_paced(File& from, File& to, std::int64_t bytes, const Pace& pace) {
+    assert(bytes >= 0 && pace);
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, piece_bytes)));
     for (std::int64_t at = 0; at < bytes;) {
         const std::int64_t length = std::min(bytes - at, piece_bytes);

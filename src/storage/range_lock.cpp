@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -35,6 +36,7 @@ Status status_of(int error) {
 }  // namespace
 
 Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length) {
+    assert(length > 0);  // 0 reaches to the end of all offsets, and over the shadow
     // In this order: a writer holds the shadow when ROMIO comes to lock a range for it. Who holds a range
     // never waits for the shadow.
     if (const int error = change(descriptor, F_WRLCK, offset + shadow_bytes, length); error != 0)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,7 @@ Status Ring::start(int num_entries) {
     const auto refused = [](std::string why) {
         return Status(ErrorCode::unsupported, "file access 'uring': " + std::move(why));
     };
+    assert(!is_started_ && num_entries > 0);
     if (const int error = io_uring_queue_init(static_cast<unsigned>(num_entries), &ring_, 0); error < 0) {
         return refused(std::string("the kernel gives no io_uring: ") + std::strerror(-error) +
                        (error == -EPERM ? " (kernel.io_uring_disabled, or the container's policy)" : ""));
@@ -56,8 +58,10 @@ int Ring::registered_index(const std::byte* address, std::int64_t length_bytes) 
 }
 
 void Ring::put(const RingEntry& entry) {
-    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);  // never null: no more are put than the ring has
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    assert(sqe != nullptr);  // no more are put than the ring has
     const auto length = static_cast<unsigned>(std::min(entry.length_bytes, most_bytes));
+    assert(entry.descriptor < 0 || (entry.offset_bytes >= 0 && entry.length_bytes > 0));
     const auto offset = static_cast<std::uint64_t>(entry.offset_bytes);
     const int buffer = registered_index(entry.address, length);
     if (entry.descriptor < 0) {

@@ -1,5 +1,7 @@
 #include "storage/storage_profile.hpp"
 
+#include <cassert>
+
 #include "base/thread.hpp"
 
 namespace hakobi::storage {
@@ -24,6 +26,7 @@ void StorageProfile::observe_in_line(bool has_waited, int num_believed) {
 }
 
 Concurrency& StorageProfile::of(int limit) {
+    assert(limit >= 1);
     return threads_.try_emplace(limit, limit, num_cores()).first->second;
 }
 

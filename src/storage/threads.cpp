@@ -1,6 +1,7 @@
 #include "storage/threads.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -25,6 +26,7 @@ class ThreadsAccess final : public Access {
         {
             std::unique_lock lock(mutex_);
             is_drained_.wait(lock, [&] { return num_pending_ == 0; });
+            assert(queue_.empty());
             is_ending_ = true;
         }
         has_work_.notify_all();
@@ -60,6 +62,7 @@ class ThreadsAccess final : public Access {
     // All below with mutex_ held, if not said otherwise.
 
     [[nodiscard]] int allowed() const {
+        assert(!queue_.empty());
         const Request& next = *queue_.front();
         if (next.begins_at_once) return limit_;
         const int allowed = file_of(next, file_).profile().allowed_threads(limit_, next.is_write);
@@ -92,6 +95,7 @@ class ThreadsAccess final : public Access {
             ServiceSample sample;
             sample.is_write = request.is_write;
             sample.num_running = ++num_running_;
+            assert(num_running_ <= num_pending_);
             if (may_begin()) has_work_.notify_one();
             lock.unlock();
 
@@ -118,6 +122,7 @@ class ThreadsAccess final : public Access {
     void finish(Request& request) {
         if (request.done != nullptr) request.done(request);
         std::unique_lock lock(mutex_);
+        assert(num_pending_ > 0);
         if (--num_pending_ == 0) is_drained_.notify_all();
     }
 

@@ -1,5 +1,6 @@
 #include "storage/transfer.hpp"
 
+#include <cassert>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -10,6 +11,7 @@ namespace hakobi::storage {
 namespace {
 
 std::span<std::byte> part_of(const Request& request, const Extent& extent) {
+    assert(extent.buffer_bytes >= 0 && extent.length_bytes >= 0);
     return {request.buffer + extent.buffer_bytes, static_cast<std::size_t>(extent.length_bytes)};
 }
 
@@ -39,9 +41,12 @@ class RangeLock {
 };
 
 Status write_runs(File& file, Request& request, const Extent& extent) {
+    assert(request.holes != nullptr);
     std::vector<Extent> runs;
     request.holes->append_runs(extent, runs);
     for (const Extent& run : runs) {
+        assert(run.file_bytes >= extent.file_bytes &&
+               run.file_bytes + run.length_bytes <= extent.file_bytes + extent.length_bytes);
         if (Status status = write(file, request, run); !status.ok()) return status;
     }
     return {};
@@ -58,6 +63,7 @@ Status write_around_holes(File& file, Request& request, const Extent& extent) tr
     Result<std::int64_t> read = file.read_at({old.data(), length}, extent.file_bytes);
     if (!read.ok()) return read.status();
     const auto bytes = static_cast<std::size_t>(read.value());
+    assert(bytes <= length && request.holes != nullptr);
     request.reads.add(read.value(), now_s() - start_s);
     request.filled_bytes += read.value();
     std::memset(old.data() + bytes, 0, length - bytes);  // behind the file's end holes are zeros anyway
@@ -71,6 +77,7 @@ Status read(File& file, Request& request, const Extent& extent) {
     const double start_s = now_s();
     Result<std::int64_t> bytes = file.read_at(part_of(request, extent), extent.file_bytes);
     if (!bytes.ok()) return bytes.status();
+    assert(bytes.value() <= extent.length_bytes);
     request.transferred_bytes += bytes.value();
     request.reads.add(bytes.value(), now_s() - start_s);
     return {};

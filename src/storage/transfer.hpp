@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cassert>
+
 #include "storage/access.hpp"
 
 namespace hakobi::storage {
@@ -11,6 +13,7 @@ void transfer(File& file, Request& request, int thread);
 
 /// The file that a request moves bytes of.
 [[nodiscard]] inline File& file_of(const Request& request, File* of_access) {
+    assert(request.file != nullptr || of_access != nullptr);
     return request.file != nullptr ? *request.file : *of_access;
 }
 

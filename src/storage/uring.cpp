@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>
@@ -90,6 +91,7 @@ class PieceQueue {
 
     /// The piece is over: its place is free.
     void give_back(Piece& piece) {
+        assert(piece.owner->num_in_flight > 0);
         --piece.owner->num_in_flight;
         free_.push_back(&piece);
     }
@@ -231,6 +233,7 @@ class UringAccess final : public Access {
             {
                 std::scoped_lock lock(access.mutex_);
                 const auto node = access.lent_.extract(&finished);
+                assert(!node.empty());
                 finished.done = node.mapped().done;
                 finished.context = node.mapped().context;
             }
@@ -252,6 +255,7 @@ class UringAccess final : public Access {
     }
 
     void put(Piece& piece) {
+        assert(piece.remaining > 0);
         // The submitting thread, which has other work, would copy bytes that the page cache can take at once.
         ring_.put({.is_write = piece.owner->request->is_write,
                    .descriptor = piece.owner->descriptor,
@@ -316,6 +320,7 @@ class UringAccess final : public Access {
             // Cancelled is what a submitting thread leaves behind when it ends; the reaper stays.
             const bool is_again = moved == -EAGAIN || moved == -EINTR || moved == -ECANCELED;
             const std::int64_t bytes = std::max<std::int64_t>(0, moved);
+            assert(bytes <= piece.remaining);
             piece.address += bytes;
             piece.offset += bytes;
             piece.remaining -= bytes;
@@ -364,6 +369,7 @@ class UringAccess final : public Access {
     void finish(Request& request) {
         if (request.done != nullptr) request.done(request);
         std::scoped_lock lock(mutex_);
+        assert(num_pending_ > 0);
         if (--num_pending_ == 0) is_drained_.notify_all();
     }
 

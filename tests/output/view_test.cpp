@@ -28,7 +28,7 @@ class ViewTest : public RanksTest {
     }
 
     [[nodiscard]] format::SeriesDescription shown() const {
-        Result<format::SeriesDescription> read = format::netcdf4().read_series(view());
+        Result<format::SeriesDescription> read = format::netcdf4().series()->read_series(view());
         EXPECT_TRUE(read.ok()) << read.status().text();
         return read.ok() ? std::move(read).value() : format::SeriesDescription{};
     }
@@ -136,7 +136,7 @@ TEST_F(ViewTest, ManyStepsAreShownByChapters) {
         EXPECT_EQ(series.sources.front().file, "run.series.000000.nc");
         EXPECT_GE(series.sources.front().num_records, most_sources);
         EXPECT_EQ(series.sources.back().file, series::step_path("run", num_steps - 1, ".nc"));
-        EXPECT_TRUE(format::netcdf4().read_series(chapter).ok());
+        EXPECT_TRUE(format::netcdf4().series()->read_series(chapter).ok());
     }
     barrier();
     write_run({.method = "root", .if_exists = IfExists::replace}, 0, 0, small);

@@ -45,6 +45,7 @@ class Contender:
     method: str = ""  #: of hakobi-bench-steps
     words: str = ""  #: another shape than the case's
     has_drop_in: bool = False
+    drop_in: Path | None = None  #: another than this build's
 
 
 @dataclass
@@ -175,7 +176,9 @@ def _samples(row: Row, contender: Contender, folder: Path, timeout_s: float) -> 
             variables |= StorageModel().environment(program, Path(place), Path(own))
             libraries.append(Path(variables["LD_PRELOAD"]))
         if contender.has_drop_in:
-            library, why = drop_in.find_library(drop_in.look_at([str(program.path)]))
+            library, why = contender.drop_in, ""
+            if library is None:
+                library, why = drop_in.find_library(drop_in.look_at([str(program.path)]))
             if library is None:
                 raise RunError(why)
             libraries.append(library)

@@ -1,5 +1,6 @@
 #include "format/hdf5/chunk_tree.hpp"
 
+#include <cassert>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +22,7 @@ class Encoder {
         for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
     }
     [[nodiscard]] std::vector<std::byte> take(std::size_t bytes) {
+        assert(bytes_.size() <= bytes);
         bytes_.resize(bytes);
         return std::move(bytes_);
     }
@@ -38,6 +40,7 @@ std::int64_t ChunkTree::node_bytes() const {
 }
 
 std::vector<std::byte> ChunkTree::node(const std::vector<PlacedChunk>& entries, std::size_t level) const {
+    assert(!entries.empty() && entries.size() <= most_entries);
     const auto size = static_cast<std::size_t>(node_bytes());
     Encoder out(size);
     out.put("TREE");
@@ -74,6 +77,7 @@ PlacedChunk ChunkTree::write_node(const std::vector<PlacedChunk>& entries, std::
 
 void ChunkTree::add(const PlacedChunk& entry, std::size_t level, const Allocate& allocate,
                     std::vector<Extent>& nodes) {
+    assert(level <= levels_.size());
     if (levels_.size() == level) levels_.emplace_back();
     const std::size_t most = level == 0 ? most_entries : most_entries - 1;
     if (levels_[level].size() == most) {
@@ -85,12 +89,14 @@ void ChunkTree::add(const PlacedChunk& entry, std::size_t level, const Allocate&
 }
 
 void ChunkTree::add(const PlacedChunk& chunk, const Allocate& allocate, std::vector<Extent>& nodes) {
+    assert(chunk.start.size() == chunk_.size());
     if (levels_.empty()) first_ = chunk;
     add(chunk, 0, allocate, nodes);
     last_ = chunk.start;
 }
 
 std::vector<std::byte> ChunkTree::root(const Allocate& allocate, std::vector<Extent>& nodes) const {
+    assert(!levels_.empty());
     std::vector<PlacedChunk> entries = levels_[0];
     for (std::size_t level = 0; level + 1 < levels_.size(); ++level) {
         const PlacedChunk above = write_node(entries, level, allocate, nodes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <new>
 
@@ -78,10 +79,12 @@ std::vector<std::int64_t> plain_chunk(std::span<const std::int64_t> global, std:
         shape[d] = length;
         bytes *= length;
     }
+    assert(bytes <= most_chunk_bytes);
     return shape;
 }
 
 std::int64_t GrowingHdf5::allocate(std::int64_t bytes, std::int64_t alignment) {
+    assert(bytes >= 0 && alignment > 0);
     const std::int64_t offset = rounded_up(end_bytes_, alignment);
     end_bytes_ = offset + bytes;
     return offset;
@@ -125,6 +128,7 @@ void GrowingHdf5::place_values(const StepDescription& step, std::span<const std:
         layout.offsets_bytes.push_back(0);
         if (array.is_filtered) {
             const ChunkGrid grid(field.global, bytes_of(field.type));
+            assert(f < chunks.size() && std::ssize(chunks[f]) == grid.num_chunks());
             for (std::int64_t c = 0; c < grid.num_chunks(); ++c) {
                 const StoredChunk& stored = chunks[f][static_cast<std::size_t>(c)];
                 const std::int64_t offset = allocate(stored.bytes, 1);
@@ -163,6 +167,7 @@ void GrowingHdf5::place_values(const StepDescription& step, std::span<const std:
 /// 3.
 void GrowingHdf5::place_scalars(const StepDescription& step, Layout& layout) {
     const std::vector<std::uint64_t> values = scalars_of(step);
+    assert(values.size() == scalars_.size());
     const std::int64_t at = num_steps_ % scalars_in_chunk;
     for (std::size_t s = 0; s < values.size(); ++s) {
         Scalars& scalars = scalars_[s];

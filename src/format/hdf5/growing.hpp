@@ -137,9 +137,10 @@ class GrowingHdf5 : public GrowingFile {
 /// going on, in words, or "". Returns invalid_argument for such a file, and the reader's and with_file's
 /// errors. Local.
 template <class Growing, class Difference>
-Result<std::unique_ptr<GrowingFile>> resume_file(const std::string& path, const char* kind,
-                                                 const Result<FoundStep>& found, const StepDescription& next,
-                                                 const Difference& difference) {
+Result<std::unique_ptr<GrowingFile>> resume_growing(const std::string& path, const char* kind,
+                                                    const Result<FoundStep>& found,
+                                                    const StepDescription& next,
+                                                    const Difference& difference) {
     if (!found.ok()) return found.status();
     std::string differs = found.value().times.empty() ? "it was not made to take several steps"
                                                       : difference(next, found.value());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -16,6 +17,7 @@ class Placement {
     /// The next raw data, of that size, are at `offset_bytes`: somebody has stored them, or will. To be
     /// called just before they are made.
     void expect(std::int64_t bytes, std::int64_t offset_bytes) {
+        assert(bytes > 0 && offset_bytes >= 0);
         expected_.emplace_back(bytes, offset_bytes);
     }
     /// Where they are; -1 where others are expected.
@@ -28,6 +30,7 @@ class Placement {
     [[nodiscard]] bool is_any_expected() const noexcept { return !expected_.empty(); }
     /// Room for metadata.
     [[nodiscard]] std::int64_t allocate(std::int64_t bytes) {
+        assert(bytes >= 0 && end_bytes_ % 8 == 0);
         return std::exchange(end_bytes_, end_bytes_ + (bytes + 7) / 8 * 8);
     }
     [[nodiscard]] std::int64_t end_bytes() const noexcept { return end_bytes_; }

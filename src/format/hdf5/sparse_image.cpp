@@ -1,11 +1,13 @@
 #include "format/hdf5/sparse_image.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace hakobi::format {
 
 void SparseImage::write(std::int64_t offset_bytes, std::span<const std::byte> data) {
+    assert(offset_bytes >= 0);
     while (!data.empty()) {
         const std::int64_t within = offset_bytes % page_bytes;
         const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - within));
@@ -17,11 +19,13 @@ void SparseImage::write(std::int64_t offset_bytes, std::span<const std::byte> da
 }
 
 void SparseImage::leave(std::int64_t offset_bytes, std::int64_t length_bytes) {
+    assert(offset_bytes >= 0 && length_bytes >= 0);
     left_.push_back(offset_bytes);
     size_bytes_ = std::max(size_bytes_, offset_bytes + length_bytes);
 }
 
 void SparseImage::read(std::int64_t offset_bytes, std::span<std::byte> data) const {
+    assert(offset_bytes >= 0);
     while (!data.empty()) {
         const std::int64_t within = offset_bytes % page_bytes;
         const std::size_t length = std::min(data.size(), static_cast<std::size_t>(page_bytes - within));

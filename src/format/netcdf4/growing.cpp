@@ -5,6 +5,7 @@
 #include <hakobi/version.h>
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
@@ -118,6 +119,7 @@ class GrowingNetcdf final : public GrowingHdf5 {
             scales.push_back(
                 builder.create_dimension(first_, dimension, static_cast<int>(scales.size()), is_first()));
         }
+        assert(once == once_.size());
         for (std::size_t f = 0; f < first_.fields.size(); ++f)
             create_field(builder, f, dimensions.of_field[f], scales, placement);
         builder.close();
@@ -156,15 +158,22 @@ class GrowingNetcdf final : public GrowingHdf5 {
     }
 };
 
+class GrowingNetcdfFormat final : public GrowingFormat {
+  public:
+    [[nodiscard]] std::unique_ptr<GrowingFile> begin_file() const override {
+        return std::make_unique<GrowingNetcdf>();
+    }
+    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
+        const std::string& path, const StepDescription& next) const override {
+        return resume_growing<GrowingNetcdf>(path, netcdf4_kind, read_netcdf4(path), next, netcdf_difference);
+    }
+};
+
 }  // namespace
 
-Result<std::unique_ptr<GrowingFile>> resume_file_netcdf4(const std::string& path,
-                                                         const StepDescription& next) {
-    return resume_file<GrowingNetcdf>(path, netcdf4_kind, read_netcdf4(path), next, netcdf_difference);
-}
-
-std::unique_ptr<GrowingFile> begin_file_netcdf4() {
-    return std::make_unique<GrowingNetcdf>();
+const GrowingFormat& growing_netcdf4() {
+    static const GrowingNetcdfFormat growing;
+    return growing;
 }
 
 }  // namespace hakobi::format

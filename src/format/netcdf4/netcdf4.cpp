@@ -23,6 +23,7 @@
 
 #include <hakobi/version.h>
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -64,6 +65,7 @@ std::int64_t offset_of_record(hid_t dataset) {
 /// Gives every chunk its place: SparseImage::take_left.
 void place_chunks(hid_t dataset, const FieldDescription& field, const ChunkGrid& grid,
                   std::span<const StoredChunk> chunks) {
+    assert(std::ssize(chunks) == grid.num_chunks());
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         std::vector<hsize_t> start(field.is_static ? 0 : 1, 0);
         for (const std::int64_t at : grid.start_of(static_cast<std::int64_t>(i)))
@@ -97,6 +99,7 @@ hid_t create_field(Builder& builder, const FieldDescription& field, const std::v
 
 Layout build(const StepDescription& step, const Dimensions& dimensions,
              std::span<const std::vector<StoredChunk>> chunks) {
+    assert(chunks.empty() || chunks.size() == step.fields.size());
     const std::vector<ChunkGrid> grids = chunk_grids(step.fields);
     SparseImage image;
     Layout layout;
@@ -127,9 +130,12 @@ Layout build(const StepDescription& step, const Dimensions& dimensions,
 
 class Netcdf4 final : public Format {
   public:
-    [[nodiscard]] std::string_view name() const override { return "netcdf4"; }
-    [[nodiscard]] std::string_view extension() const override { return ".nc"; }
-    [[nodiscard]] bool holds_chunks() const override { return true; }
+    Netcdf4()
+        : Format({.name = "netcdf4",
+                  .extension = ".nc",
+                  .holds_chunks = true,
+                  .growing = &growing_netcdf4(),
+                  .series = &series_netcdf4()}) {}
     [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
                                          std::span<const std::vector<StoredChunk>> chunks) const override {
         Result<Dimensions> dimensions = dimensions_of(step);
@@ -143,39 +149,12 @@ class Netcdf4 final : public Format {
             return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
         }
     }
-    [[nodiscard]] bool holds_steps() const override { return true; }
-    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> begin_file() const override {
-        return begin_file_netcdf4();
-    }
-    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
-        const std::string& path, const StepDescription& next) const override {
-        return resume_file_netcdf4(path, next);
-    }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_netcdf4(path);
     }
     [[nodiscard]] Status read_values(const std::string& path, const FoundField& field, const Block& block,
                                      std::span<std::byte> values, std::int64_t step_in_file) const override {
         return read_values_netcdf4(path, field, block, values, step_in_file);
-    }
-    [[nodiscard]] StepDescription description_of(const FoundStep& found) const override {
-        return described(found);
-    }
-    [[nodiscard]] bool shows_series() const override { return true; }
-    [[nodiscard]] Result<Layout> lay_out_series(const SeriesDescription& series,
-                                                const std::string& folder) const override {
-        return lay_out_series_netcdf4(series, folder);
-    }
-    [[nodiscard]] Result<SeriesDescription> read_series(const std::string& path) const override {
-        return read_series_netcdf4(path);
-    }
-    [[nodiscard]] Result<std::vector<std::vector<std::byte>>> read_records(
-        const std::string& path, std::span<const FieldDescription> fields,
-        std::int64_t num_records) const override {
-        return read_records_netcdf4(path, fields, num_records);
-    }
-    [[nodiscard]] bool is_series_or_rest(const std::string& path) const override {
-        return is_series_or_rest_netcdf4(path);
     }
 };
 

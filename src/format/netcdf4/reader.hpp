@@ -24,10 +24,6 @@ enum class Records : std::uint8_t { one, all };
 /// for NetCDF's classic formats.
 Result<FoundStep> read_netcdf4(const std::string& path, Records records = Records::one);
 
-/// Returns a description that would make such a file, as far as a description can: fields of other types than
-/// ours are left out. Pure.
-[[nodiscard]] StepDescription described(const FoundStep& found);
-
 /// Reads a block of a field whose values only the HDF5 library finds: `values` gets its elements in C order
 /// and native byte order. The chunks that it needs are fetched and unpacked here if deflate or zstd packed
 /// them (chunk_reader.hpp); else the library reads. `step_in_file` counts from 0. Fails with unsupported,

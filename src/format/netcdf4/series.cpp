@@ -22,6 +22,7 @@
 #include <hakobi/version.h>
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <new>
@@ -91,6 +92,7 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
     if (const void* fill = address_of(field.fill_value); fill != nullptr)
         check(H5Pset_fill_value(own, type, fill), "H5Pset_fill_value");
     const std::vector<bool>& has = series.has[f];
+    assert(has.size() == series.sources.size());
     if (field.is_static) {
         for (std::size_t s = has.size(); s-- > 0;) {
             if (!has[s]) continue;
@@ -128,6 +130,8 @@ hid_t create_virtual(hid_t file, const SeriesDescription& series, std::size_t f,
 hid_t create_copy(Builder& builder, const SeriesDescription& series, std::size_t f) {
     const FieldDescription& field = series.shown.fields[f];
     const hid_t type = native_type(field.type);
+    assert(std::ssize(series.copies[f]) ==
+           std::ssize(series.times) * field.num_elements() * bytes_of(field.type));
     std::vector<std::int64_t> extents = field.global;
     extents.insert(extents.begin(), std::ssize(series.times));
     const hid_t dataset =
@@ -173,6 +177,7 @@ bool has_name(const SeriesDescription& series, const Dimensions& dimensions, std
 }
 
 Layout build(const SeriesDescription& series, const Dimensions& dimensions, const std::string& folder) {
+    assert(series.has.size() == series.shown.fields.size() && series.numbers.size() == series.times.size());
     SparseImage image;
     {
         Builder builder(image, 1, H5F_LIBVER_V110);
@@ -281,9 +286,19 @@ std::string take_text(Attributes& attributes, const char* name) {
     return text;
 }
 
-}  // namespace
+class SeriesNetcdf4 final : public SeriesFormat {
+  public:
+    [[nodiscard]] StepDescription description_of(const FoundStep& found) const override;
+    [[nodiscard]] Result<Layout> lay_out_series(const SeriesDescription& series,
+                                                const std::string& folder) const override;
+    [[nodiscard]] Result<SeriesDescription> read_series(const std::string& path) const override;
+    [[nodiscard]] Result<std::vector<std::vector<std::byte>>> read_records(
+        const std::string& path, std::span<const FieldDescription> fields,
+        std::int64_t num_records) const override;
+    [[nodiscard]] bool is_series_or_rest(const std::string& path) const override;
+};
 
-StepDescription described(const FoundStep& found) {
+StepDescription SeriesNetcdf4::description_of(const FoundStep& found) const {
     StepDescription step{.title = found.title,
                          .time_units = found.time_units,
                          .time = found.time,
@@ -317,7 +332,8 @@ StepDescription described(const FoundStep& found) {
     return step;
 }
 
-Result<Layout> lay_out_series_netcdf4(const SeriesDescription& series, const std::string& folder) {
+Result<Layout> SeriesNetcdf4::lay_out_series(const SeriesDescription& series,
+                                             const std::string& folder) const {
     Result<Dimensions> dimensions = dimensions_of(series.shown);
     if (!dimensions.ok()) return dimensions.status();
     const QuietErrors quiet;
@@ -330,7 +346,7 @@ Result<Layout> lay_out_series_netcdf4(const SeriesDescription& series, const std
     }
 }
 
-Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
+Result<SeriesDescription> SeriesNetcdf4::read_series(const std::string& path) const {
     const Status none(ErrorCode::format, path + " is no file that shows a series");
     Result<FoundStep> found = read_netcdf4(path, Records::all);
     if (!found.ok()) return found.status();
@@ -340,7 +356,7 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
         return Status(ErrorCode::unsupported, path + " shows a series in another version's way");
     SeriesDescription series;
     series.left_out = names_between(text_attribute(found.value().attributes, left_out_names));
-    series.shown = described(found.value());
+    series.shown = description_of(found.value());
     const auto numbers = std::ranges::find(series.shown.fields, step_number_name, &FieldDescription::name);
     if (numbers == series.shown.fields.end()) return none;
     series.shown.fields.erase(numbers);
@@ -394,9 +410,8 @@ Result<SeriesDescription> read_series_netcdf4(const std::string& path) {
     return series;
 }
 
-Result<std::vector<std::vector<std::byte>>> read_records_netcdf4(const std::string& path,
-                                                                 std::span<const FieldDescription> fields,
-                                                                 std::int64_t num_records) {
+Result<std::vector<std::vector<std::byte>>> SeriesNetcdf4::read_records(
+    const std::string& path, std::span<const FieldDescription> fields, std::int64_t num_records) const {
     if (Status status = check_kind(path); !status.ok()) return status;
     std::vector<std::vector<std::byte>> values;
     std::optional<Status> by_chunks;
@@ -424,7 +439,7 @@ Result<std::vector<std::vector<std::byte>>> read_records_netcdf4(const std::stri
     return values;
 }
 
-bool is_series_or_rest_netcdf4(const std::string& path) {
+bool SeriesNetcdf4::is_series_or_rest(const std::string& path) const {
     const Result<FoundStep> whole = read_netcdf4(path, Records::all);
     if (whole.ok()) return whole.value().attributes.contains(mark);
     // Torn or damaged. A crash leaves nothing, zeros, or a part: too little to have anything, or a beginning
@@ -440,6 +455,13 @@ bool is_series_or_rest_netcdf4(const std::string& path) {
     return (is_whole_start && text.find_first_not_of('\0') == std::string_view::npos) ||
            (size.value() < most_beginning && is_torn(start, size.value())) ||
            text.find(mark) != std::string_view::npos;
+}
+
+}  // namespace
+
+const SeriesFormat& series_netcdf4() {
+    static const SeriesNetcdf4 series;
+    return series;
 }
 
 }  // namespace hakobi::format

@@ -218,15 +218,23 @@ std::string vtk_difference(const StepDescription& next, const FoundStep& found) 
     return {};
 }
 
+class GrowingVtkFormat final : public GrowingFormat {
+  public:
+    [[nodiscard]] std::unique_ptr<GrowingFile> begin_file() const override {
+        return std::make_unique<GrowingVtk>();
+    }
+    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
+        const std::string& path, const StepDescription& next) const override {
+        return resume_growing<GrowingVtk>(path, "VTKHDF", read_vtkhdf(path, Links::followed), next,
+                                          vtk_difference);
+    }
+};
+
 }  // namespace
 
-Result<std::unique_ptr<GrowingFile>> resume_file_vtkhdf(const std::string& path,
-                                                        const StepDescription& next) {
-    return resume_file<GrowingVtk>(path, "VTKHDF", read_vtkhdf(path, Links::followed), next, vtk_difference);
-}
-
-std::unique_ptr<GrowingFile> begin_file_vtkhdf() {
-    return std::make_unique<GrowingVtk>();
+const GrowingFormat& growing_vtkhdf() {
+    static const GrowingVtkFormat growing;
+    return growing;
 }
 
 }  // namespace hakobi::format

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <string>
-
-#include "format/growing_file.hpp"
+#include "format/growing_format.hpp"
 
 namespace hakobi::format {
 
-/// A file of VTKHDF 2.0 that has all its steps (hdf5/growing.hpp), as "Temporal Data" of the specification
+/// Files of VTKHDF 2.0 that have all their steps (hdf5/growing.hpp), as "Temporal Data" of the specification
 /// asks for:
 ///
 ///  1. Arrays have the steps one behind the other along their first dimension; those of a mesh that stands
@@ -18,7 +15,6 @@ namespace hakobi::format {
 ///  3. Sequences that are equal (0 of every step; s times the number of points) are one data set of several
 ///     names; those of equal numbers are stored nowhere, but fill values.
 ///  4. The mesh's arrays have an attribute, which Output adds, by which a run that goes on recognises them.
-[[nodiscard]] std::unique_ptr<GrowingFile> begin_file_vtkhdf();
-Result<std::unique_ptr<GrowingFile>> resume_file_vtkhdf(const std::string& path, const StepDescription& next);
+[[nodiscard]] const GrowingFormat& growing_vtkhdf();
 
 }  // namespace hakobi::format

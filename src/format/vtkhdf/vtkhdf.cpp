@@ -14,6 +14,8 @@
 //     description only.
 #include "format/vtkhdf/vtkhdf.hpp"
 
+#include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "format/alignment.hpp"
@@ -74,9 +76,9 @@ Layout build(const StepDescription& step) {
 
 class Vtkhdf final : public Format {
   public:
-    [[nodiscard]] std::string_view name() const override { return "vtkhdf"; }
-    [[nodiscard]] std::string_view extension() const override { return ".hdf"; }
-    [[nodiscard]] bool holds_meshes() const override { return true; }
+    Vtkhdf()
+        : Format(
+              {.name = "vtkhdf", .extension = ".hdf", .holds_meshes = true, .growing = &growing_vtkhdf()}) {}
     [[nodiscard]] Status check(const StepDescription& step) const override {
         if (!step.axes.empty() || !step.time_attributes.empty())
             return {ErrorCode::unsupported, "files of the format vtkhdf have no axes"};
@@ -93,7 +95,9 @@ class Vtkhdf final : public Format {
         return {};
     }
     [[nodiscard]] Result<Layout> lay_out(
-        const StepDescription& step, std::span<const std::vector<StoredChunk>> /*chunks*/) const override {
+        const StepDescription& step,
+        [[maybe_unused]] std::span<const std::vector<StoredChunk>> chunks) const override {
+        assert(std::ranges::all_of(chunks, [](const auto& of_field) { return of_field.empty(); }));
         const QuietErrors quiet;
         try {
             return build(step);
@@ -102,14 +106,6 @@ class Vtkhdf final : public Format {
         } catch (const std::bad_alloc&) {
             return Status(ErrorCode::out_of_memory, "laying out the file: no memory");
         }
-    }
-    [[nodiscard]] bool holds_steps() const override { return true; }
-    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> begin_file() const override {
-        return begin_file_vtkhdf();
-    }
-    [[nodiscard]] Result<std::unique_ptr<GrowingFile>> resume_file(
-        const std::string& path, const StepDescription& next) const override {
-        return resume_file_vtkhdf(path, next);
     }
     [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
         return read_vtkhdf(path, Links::followed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -10,8 +11,8 @@
 #include <numeric>
 #include <span>
 
-#include "base/crc32c.hpp"
 #include "format/chunks.hpp"
+#include "format/zarr/metadata.hpp"
 #include "region/block.hpp"
 
 namespace hakobi::format::zarr {
@@ -22,8 +23,6 @@ using Json = nlohmann::ordered_json;
 /// Zarr's names of the types, in the order of ValueType.
 constexpr std::array<std::string_view, 10> type_names = {"float64", "float32", "int32",  "int64",  "int8",
                                                          "uint8",   "int16",   "uint16", "uint32", "uint64"};
-constexpr std::string_view little = "little", big = "big";
-constexpr std::string_view native = std::endian::native == std::endian::little ? little : big;
 constexpr std::string_view why_other = "it is not stored as Hakobi stores fields";
 
 std::int64_t product_of(std::span<const std::int64_t> factors) {
@@ -61,11 +60,6 @@ std::vector<std::int64_t> slab_of(const std::vector<std::int64_t>& shape, std::i
         return slab;
     }
     return slab;
-}
-
-Json bytes_codec(ValueType type) {
-    if (bytes_of(type) == 1) return {{"name", "bytes"}};
-    return {{"name", "bytes"}, {"configuration", {{"endian", native}}}};
 }
 
 Json blosc_codec(const Array& array) {
@@ -114,32 +108,12 @@ std::string base64_of(double value) {
 }
 
 Json codecs_of(const Array& array) {
-    Json inner = Json::array({bytes_codec(array.type)});
+    Json inner = Json::array({bytes_codec(bytes_of(array.type))});
     if (array.is_packed()) inner.push_back(blosc_codec(array));
     if (!array.is_sharded()) return inner;
     std::vector<std::int64_t> chunk = array.chunk;
     if (array.has_time) chunk.insert(chunk.begin(), 1);
-    return Json::array(
-        {{{"name", "sharding_indexed"},
-          {"configuration",
-           {{"chunk_shape", chunk},
-            {"codecs", inner},
-            {"index_codecs", Json::array({bytes_codec(ValueType::uint64), {{"name", "crc32c"}}})},
-            {"index_location", "end"}}}}});
-}
-
-Json document(const Json& shape, const Json& chunk, std::string_view type, const Json& fill,
-              const Json& codecs, const Json& dims, const Json& attributes) {
-    return {{"zarr_format", 3},
-            {"node_type", "array"},
-            {"shape", shape},
-            {"data_type", type},
-            {"chunk_grid", {{"name", "regular"}, {"configuration", {{"chunk_shape", chunk}}}}},
-            {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "."}}}}},
-            {"fill_value", fill},
-            {"codecs", codecs},
-            {"dimension_names", dims},
-            {"attributes", attributes}};
+    return Json::array({sharding_codec(chunk, inner)});
 }
 
 Status other(const std::string& name) {
@@ -156,14 +130,15 @@ bool take_lengths(const Json& list, std::vector<std::int64_t>& lengths) {
 
 /// The codec of chunks that `codecs` say; unsupported for others.
 Result<filter::Filters> packing_of(const std::string& name, ValueType type, const Json& codecs) {
-    if (codecs.empty() || codecs.size() > 2 || codecs[0] != bytes_codec(type)) return other(name);
+    if (codecs.empty() || codecs.size() > 2 || codecs[0] != bytes_codec(bytes_of(type))) return other(name);
     if (codecs.size() == 1) return filter::Filters();
     if (codecs[1].at("name") != "blosc") return other(name);
     const Json& configuration = codecs[1].at("configuration");
     const bool is_zstd = configuration.at("cname") == "zstd";
     if (!is_zstd && configuration.at("cname") != "zlib") return other(name);
+    const int level = configuration.at("clevel").get<std::int8_t>();
     return filter::Filters{.codec = is_zstd ? filter::Codec::zstd : filter::Codec::deflate,
-                           .level = configuration.at("clevel").get<std::int8_t>(),
+                           .level = static_cast<std::int8_t>(is_zstd ? 2 * level - 1 : level),
                            .frame = filter::Frame::blosc};
 }
 
@@ -179,6 +154,7 @@ std::int64_t Array::chunk_bytes() const {
 
 bool Array::is_contiguous() const {
     if (is_packed()) return false;
+    assert(chunk.size() == shape.size());
     // Behind the one dimension that is cut all are whole; before it chunks have one element.
     std::size_t d = shape.size();
     while (d > 0 && chunk[d - 1] == shape[d - 1]) --d;
@@ -189,6 +165,7 @@ bool Array::is_contiguous() const {
 }
 
 std::string Array::key(std::int64_t step) const {
+    assert(step >= 0);
     std::string key = has_time ? "c." + std::to_string(step) : "c";
     for (std::size_t d = 0; d < shape.size(); ++d) key += ".0";
     return key;
@@ -197,6 +174,7 @@ std::string Array::key(std::int64_t step) const {
 Json Array::to_json(std::int64_t num_steps) const {
     std::vector<std::int64_t> whole = shape, shard = chunk;
     std::vector<std::string> names = dims;
+    assert(num_steps >= 0 && shard.size() == whole.size() && num_chunks.size() == whole.size());
     for (std::size_t d = 0; d < shard.size(); ++d) shard[d] *= num_chunks[d];
     if (has_time) {
         whole.insert(whole.begin(), num_steps);
@@ -211,8 +189,13 @@ Json Array::to_json(std::int64_t num_steps) const {
     } else if (fill) {
         said["_FillValue"] = fill_json(*this);
     }
-    return document(whole, shard, type_names[static_cast<std::size_t>(type)], fill_json(*this),
-                    codecs_of(*this), names, said);
+    return array_document({.shape = std::move(whole),
+                           .chunk = std::move(shard),
+                           .type = type_names[static_cast<std::size_t>(type)],
+                           .fill = fill_json(*this),
+                           .codecs = codecs_of(*this),
+                           .dims = std::move(names),
+                           .attributes = std::move(said)});
 }
 
 Result<Array> Array::from_json(std::string name, const Json& document) {
@@ -243,8 +226,7 @@ Result<Array> Array::from_json(std::string name, const Json& document) {
     std::vector<std::int64_t> chunk = shard;
     if (!codecs->empty() && codecs->at(0).at("name") == "sharding_indexed") {
         const Json& configuration = codecs->at(0).at("configuration");
-        const Json index = Json::array({bytes_codec(ValueType::uint64), {{"name", "crc32c"}}});
-        if (codecs->size() != 1 || configuration.at("index_codecs") != index ||
+        if (codecs->size() != 1 || configuration.at("index_codecs") != index_codecs() ||
             configuration.value("index_location", "end") != "end")
             return other(array.name);
         if (!take_lengths(configuration.at("chunk_shape"), chunk)) return other(array.name);
@@ -297,24 +279,6 @@ Array array_of(const FieldDescription& field, std::vector<std::string> dims) {
     return array;
 }
 
-std::int64_t index_bytes(std::int64_t num_chunks) {
-    return 16 * num_chunks + 4;
-}
-
-std::vector<std::byte> shard_index(const std::vector<std::int64_t>& offsets_bytes,
-                                   const std::vector<std::int64_t>& lengths_bytes) {
-    std::vector<std::byte> index(static_cast<std::size_t>(index_bytes(std::ssize(offsets_bytes))));
-    std::byte* at = index.data();
-    for (std::size_t i = 0; i < offsets_bytes.size(); ++i) {
-        const std::array<std::int64_t, 2> place{offsets_bytes[i], lengths_bytes[i]};
-        std::memcpy(at, place.data(), sizeof place);
-        at += sizeof place;
-    }
-    const std::uint32_t sum = crc32c(std::span(index).first(index.size() - sizeof(std::uint32_t)));
-    std::memcpy(at, &sum, sizeof sum);
-    return index;
-}
-
 Json json_of(const Attributes& attributes, std::optional<ValueType> type) {
     Json object = Json::object();
     for (const auto& [name, value] : attributes) {
@@ -355,9 +319,12 @@ Attributes attributes_of(const Json& object) {
 
 Json line_of(const std::string& name, std::int64_t length, std::int64_t chunk_length,
              const Attributes& attributes) {
-    return document(Json::array({length}), Json::array({chunk_length}), "float64", "NaN",
-                    Json::array({bytes_codec(ValueType::float64)}), Json::array({name}),
-                    json_of(attributes, ValueType::float64));
+    return array_document({.shape = {length},
+                           .chunk = {chunk_length},
+                           .type = "float64",
+                           .codecs = Json::array({bytes_codec(sizeof(double))}),
+                           .dims = {name},
+                           .attributes = json_of(attributes, ValueType::float64)});
 }
 
 }  // namespace hakobi::format::zarr

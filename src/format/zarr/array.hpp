@@ -45,11 +45,6 @@ struct Array {
 /// The array that holds the values of a field; `dims` are its dimensions. Pure.
 [[nodiscard]] Array array_of(const FieldDescription& field, std::vector<std::string> dims);
 
-/// A shard's index: where each chunk begins and how long it is, with CRC32C.
-[[nodiscard]] std::int64_t index_bytes(std::int64_t num_chunks);
-[[nodiscard]] std::vector<std::byte> shard_index(const std::vector<std::int64_t>& offsets_bytes,
-                                                 const std::vector<std::int64_t>& lengths_bytes);
-
 /// Attributes as Zarr's metadata have them, and back; what is neither text nor numbers is left out.
 [[nodiscard]] nlohmann::ordered_json json_of(const Attributes& attributes, std::optional<ValueType> type);
 [[nodiscard]] Attributes attributes_of(const nlohmann::ordered_json& object);

@@ -1,6 +1,7 @@
 // Steps read back from a group; store.hpp says how they got into it.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "base/crc32c.hpp"
 #include "filter/blosc.hpp"
 #include "format/calendar.hpp"
+#include "format/zarr/metadata.hpp"
 #include "format/zarr/reading.hpp"
 #include "format/zarr/store.hpp"
 #include "region/copy.hpp"
@@ -93,6 +95,7 @@ Status check_chunks(const std::string& path, const Array& array, std::span<const
 /// The values of one chunk.
 Status read_chunk(storage::File& file, const Array& array, const Place& place, filter::Coder& coder,
                   std::span<std::byte> values) {
+    assert(place.bytes >= 0 && std::ssize(values) == array.chunk_bytes());
     std::vector<std::byte> packed(static_cast<std::size_t>(place.bytes));
     const Result<std::int64_t> read = file.read_at(packed, place.offset_bytes);
     if (!read.ok()) return read.status();
@@ -130,6 +133,7 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     if (Status status = check_chunks(path, array, places.value()); !status.ok()) return status;
     filter::Coder coder;
     std::vector<std::byte> chunk(static_cast<std::size_t>(array.chunk_bytes())), part;
+    assert(std::ssize(places.value()) == array.num_chunks_in_all());
     for (std::int64_t c = 0; c < array.num_chunks_in_all(); ++c) {
         std::vector<std::int64_t> in_chunk(block.count.size()), in_block = in_chunk, count = in_chunk;
         bool is_empty = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,6 +13,8 @@
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
 #include "format/names.hpp"
+#include "format/zarr/array.hpp"
+#include "format/zarr/metadata.hpp"
 #include "format/zarr/reading.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
@@ -77,15 +80,10 @@ Status check_names_in(const storage::Place& store, const Json& arrays) {
     return {};
 }
 
-constexpr std::array<const char*, 4> group_keys = {"zarr_format", "node_type", "attributes",
-                                                   "consolidated_metadata"};
-
 Json group_json(const Group& group) {
-    Json document = {
-        {group_keys[0], 3},
-        {group_keys[1], "group"},
-        {group_keys[2], group.attributes},
-        {group_keys[3], {{"kind", "inline"}, {"must_understand", false}, {"metadata", group.arrays}}}};
+    Json document = group_document(group.attributes);
+    document["consolidated_metadata"] = {
+        {"kind", "inline"}, {"must_understand", false}, {"metadata", group.arrays}};
     if (group.others.is_object()) document.update(group.others);
     return document;
 }
@@ -177,6 +175,7 @@ Status put_axes(const storage::Place& store, const StepDescription& step, Group&
 
 /// 2.
 Status put_time(const storage::Place& store, Group& group, std::int64_t number, double time, bool sync) {
+    assert(number >= 0);
     const auto at = static_cast<std::size_t>(number);
     const std::size_t num_chunks_before = (group.times.size() + times_a_chunk - 1) / times_a_chunk;
     group.times.resize(std::max(group.times.size(), at + 1), std::numeric_limits<double>::quiet_NaN());
@@ -267,7 +266,8 @@ Result<std::optional<Group>> read_group(const storage::Place& store) {
                     .times = {},
                     .version = document.value()->version,
                     .others = root};
-        for (const char* key : group_keys) group.others.erase(key);
+        for (const char* ours : {"zarr_format", "node_type", "attributes", "consolidated_metadata"})
+            group.others.erase(ours);
         if (group.attributes.value(mark, 0) != mark_version)
             return Status(ErrorCode::unsupported,
                           store.path() + ": it is a Zarr group, but no series of Hakobi's");

@@ -3,11 +3,13 @@
 #include "format/zarr/zarr.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "format/chunks.hpp"
 #include "format/zarr/array.hpp"
+#include "format/zarr/metadata.hpp"
 #include "format/zarr/store.hpp"
 
 namespace hakobi::format {
@@ -21,6 +23,7 @@ void add_member(Layout& layout, const FieldDescription& field, std::span<const S
     const std::int64_t begin = (layout.file_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
     const zarr::Array array = zarr::array_of(field, field.dims);
     const std::int64_t num_chunks = array.num_chunks_in_all();
+    assert(!array.is_packed() || std::ssize(chunks) == num_chunks);
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(num_chunks)), lengths = offsets, places;
     std::int64_t end = begin;
     for (std::size_t c = 0; c < offsets.size(); ++c) {
@@ -52,45 +55,8 @@ Status check_texts(const std::string& whose, const Attributes& attributes) {
     return {};
 }
 
-class Zarr final : public Format {
+class ZarrStore final : public StoreFormat {
   public:
-    [[nodiscard]] std::string_view name() const override { return "zarr"; }
-    [[nodiscard]] std::string_view extension() const override { return ".zarr"; }
-    [[nodiscard]] bool holds_chunks() const override { return true; }
-    [[nodiscard]] bool has_store() const override { return true; }
-    // A static field is in the store from the step on in which it was put. JSON holds texts of any length,
-    // but all of it is written with each step, and read with each look.
-    [[nodiscard]] Rules rules() const override {
-        return {.is_of_series = true, .most_attribute_bytes = 1 << 20};
-    }
-    [[nodiscard]] filter::Frame frame() const override { return filter::Frame::blosc; }
-
-    [[nodiscard]] Status check(const StepDescription& step) const override {
-        for (const Axis& axis : step.axes) {
-            if (Status status = check_texts("axis " + axis.name, axis.attributes); !status.ok())
-                return status;
-        }
-        for (const FieldDescription& field : step.fields) {
-            if (Status status =
-                    check_texts("field " + field.name, zarr::array_of(field, field.dims).attributes);
-                !status.ok())
-                return status;
-        }
-        if (Status status = check_texts("axis time", step.time_attributes); !status.ok()) return status;
-        return check_texts("the output", step.attributes);
-    }
-    [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
-                                         std::span<const std::vector<StoredChunk>> chunks) const override {
-        Layout layout;
-        for (std::size_t f = 0; f < step.fields.size(); ++f)
-            add_member(layout, step.fields[f],
-                       chunks.empty() ? std::span<const StoredChunk>() : std::span(chunks[f]));
-        return layout;
-    }
-    [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
-        return Status(ErrorCode::unsupported, path + ": steps of the format zarr are in their series' group");
-    }
-
     [[nodiscard]] Result<std::vector<std::int64_t>> steps_in(const std::string& store) const override {
         Result<std::optional<zarr::Group>> group = zarr::read_group(*storage::open_place(store));
         if (!group.ok()) return group.status();
@@ -117,6 +83,51 @@ class Zarr final : public Format {
     }
     [[nodiscard]] Status remove_store(const std::string& store) const override {
         return zarr::remove_store(*storage::open_place(store));
+    }
+};
+
+const StoreFormat& zarr_store() {
+    static const ZarrStore store;
+    return store;
+}
+
+class Zarr final : public Format {
+  public:
+    // A static field is in the store from the step on in which it was put. JSON holds texts of any length,
+    // but all of it is written with each step, and read with each look.
+    Zarr()
+        : Format({.name = "zarr",
+                  .extension = ".zarr",
+                  .rules = {.is_of_series = true, .most_attribute_bytes = 1 << 20},
+                  .holds_chunks = true,
+                  .frame = filter::Frame::blosc,
+                  .store = &zarr_store()}) {}
+
+    [[nodiscard]] Status check(const StepDescription& step) const override {
+        for (const Axis& axis : step.axes) {
+            if (Status status = check_texts("axis " + axis.name, axis.attributes); !status.ok())
+                return status;
+        }
+        for (const FieldDescription& field : step.fields) {
+            if (Status status =
+                    check_texts("field " + field.name, zarr::array_of(field, field.dims).attributes);
+                !status.ok())
+                return status;
+        }
+        if (Status status = check_texts("axis time", step.time_attributes); !status.ok()) return status;
+        return check_texts("the output", step.attributes);
+    }
+    [[nodiscard]] Result<Layout> lay_out(const StepDescription& step,
+                                         std::span<const std::vector<StoredChunk>> chunks) const override {
+        assert(chunks.empty() || chunks.size() == step.fields.size());
+        Layout layout;
+        for (std::size_t f = 0; f < step.fields.size(); ++f)
+            add_member(layout, step.fields[f],
+                       chunks.empty() ? std::span<const StoredChunk>() : std::span(chunks[f]));
+        return layout;
+    }
+    [[nodiscard]] Result<FoundStep> read(const std::string& path) const override {
+        return Status(ErrorCode::unsupported, path + ": steps of the format zarr are in their series' group");
     }
     [[nodiscard]] Status read_values(const std::string& path, const FoundField& /*field*/, const Block& block,
                                      std::span<std::byte> values,

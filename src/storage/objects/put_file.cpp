@@ -1,6 +1,7 @@
 #include "storage/objects/put_file.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <mutex>
 
 #include "base/parallel.hpp"
@@ -16,6 +17,7 @@ constexpr int most_reads = 10;        // each means that the object was replaced
 Status put_in_parts(File& file, std::int64_t file_bytes, const ObjectAt& to, const PutMode& mode,
                     const Pace& pace) {
     const ObjectAbilities& can = to.objects->abilities();
+    assert(can.max_parts > 0 && file_bytes > 0);
     const Result<std::vector<OpenUpload>> left = to.objects->uploads(to.name);
     for (const OpenUpload& upload : left.ok() ? left.value() : std::vector<OpenUpload>()) {
         if (upload.name == to.name) (void)to.objects->abort_upload(upload.name, upload.id);
@@ -25,6 +27,7 @@ Status put_in_parts(File& file, std::int64_t file_bytes, const ObjectAt& to, con
     const Result<std::string> upload = to.objects->begin_upload(to.name);
     if (!upload.ok()) return upload.status();
     std::vector<UploadedPart> parts(static_cast<std::size_t>((file_bytes + each - 1) / each));
+    assert(std::ssize(parts) <= can.max_parts);
     Status status =
         for_each_parallel(parts.size(), num_parts_at_once, "hakobi-carry", [&](std::size_t p) -> Status {
             const std::int64_t begin = static_cast<std::int64_t>(p) * each;

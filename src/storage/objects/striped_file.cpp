@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -98,6 +99,7 @@ class StripedFile final : public File {
           can_read_(mode.read),
           can_write_(mode.write),
           size_(size) {
+        assert(place_.data->ranged() != nullptr && head_.object_bytes > 0);
         abilities_.file_system = place_.data->abilities().kind;
         abilities_.stripe_bytes = head_.object_bytes;
         abilities_.passes_cache = true;
@@ -196,6 +198,7 @@ class StripedFile final : public File {
     };
     /// The part of the range that lies in one object.
     [[nodiscard]] Piece piece(std::int64_t offset, std::int64_t length) const {
+        assert(offset >= 0 && length > 0);
         const std::int64_t within = offset % head_.object_bytes;
         return {offset / head_.object_bytes, within, std::min(length, head_.object_bytes - within)};
     }

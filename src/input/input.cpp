@@ -7,6 +7,7 @@
 //  3. All ranks agree on how it went.
 //
 // One process alone goes the same way, without the engine and without agreements.
+#include <cassert>
 #include <hakobi/input.hpp>
 
 #include <algorithm>
@@ -22,10 +23,10 @@
 #include "input/destination.hpp"
 #include "input/device_destination.hpp"
 #include "input/mesh_reading.hpp"
+#include "input/opened_file.hpp"
 #include "input/piece_table.hpp"
 #include "input/steps.hpp"
-#include "input/windowed.hpp"
-#include "io/engine.hpp"
+#include "io/options.hpp"
 #include "mpi/messages.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
@@ -44,15 +45,11 @@ struct HAKOBI_HIDDEN Input::Impl {
     Comm comm;            // empty: this process alone
     std::string prefix;   // as the system knows it
     std::string backend;  // what stood before it: "posix:", a decorator. Values are read through that
-    io::EngineOptions engine_options;
     input::Steps steps;
     std::vector<std::vector<InputField>> shown;  // as `steps.found` has them
     bool is_closed = false;
-    std::unique_ptr<io::Engine> engine;  // of the file at engine_path
-    std::string engine_path;
+    input::OpenedFile opened;
     io::DeviceMemory device;
-    storage::FilePtr file;  // alone: the one at file_path, read last
-    std::string file_path;
     input::PieceTable pieces;
 
     /// Local; invalid_argument where the prefix names no files.
@@ -76,9 +73,6 @@ struct HAKOBI_HIDDEN Input::Impl {
     mpi::Agreed agree_on_read(const Status& local, const FieldRead& read) const;
     // Collective, and noexcept for the reason that Output's are.
     mpi::Agreed run_read(const FieldRead& read) noexcept;
-    mpi::Agreed read_by_engine(const std::string& path, std::int64_t offset_bytes, const Destination& to);
-    mpi::Agreed close_engine() noexcept;
-    Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
     static Status read_by_format(const format::Format& format, const std::string& path,
                                  const format::FoundField& field, std::int64_t step_in_file,
                                  const Destination& to);
@@ -89,6 +83,7 @@ void Input::Impl::throw_if_closed(const char* call) const {
 }
 
 Result<std::size_t> Input::Impl::index_of(std::int64_t step) const {
+    assert(!steps.numbers.empty());
     if (step == -1) return steps.numbers.size() - 1;
     const auto at = std::ranges::lower_bound(steps.numbers, step);
     if (at != steps.numbers.end() && *at == step) return static_cast<std::size_t>(at - steps.numbers.begin());
@@ -129,55 +124,6 @@ mpi::Agreed Input::Impl::agree_on_read(const Status& local, const FieldRead& rea
     return mpi::agree(
         comm, {ErrorCode::invalid_argument, "read: the ranks ask for different fields: this one for " +
                                                 read.name + " of step " + std::to_string(read.step)});
-}
-
-mpi::Agreed Input::Impl::close_engine() noexcept {
-    if (!engine) return {};
-    const std::unique_ptr<io::Engine> closing = std::move(engine);
-    engine_path.clear();
-    return closing->close();
-}
-
-mpi::Agreed Input::Impl::read_by_engine(const std::string& path, std::int64_t offset_bytes,
-                                        const Destination& to) {
-    if (engine_path != path) {
-        if (mpi::Agreed agreed = close_engine(); !agreed.status.ok()) return agreed;
-        mpi::Agreed opened = io::Engine::open(comm, {path, false}, engine_options, engine);
-        if (!opened.status.ok()) {
-            engine.reset();
-            return opened;
-        }
-        engine_path = path;
-    }
-    Region region;
-    Status local = guarded("describing the block", [&] {
-        if (to.memory.empty()) return;
-        region =
-            Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
-    });
-    std::int64_t bytes_read = 0;
-    mpi::Agreed agreed =
-        engine->read_all(region, to.origin, to.memory, bytes_read, local, device.empty() ? nullptr : &device);
-    if (!agreed.status.ok()) {
-        static_cast<void>(close_engine());  // the error is said; the next read begins anew
-        return agreed;
-    }
-    if (bytes_read != region.size_bytes())
-        local = {ErrorCode::format, path + ": the file has become shorter than it says"};
-    return mpi::agree(comm, local);
-}
-
-Status Input::Impl::read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to) {
-    if (to.memory.empty()) return {};
-    if (!file || file_path != path) {
-        Result<storage::FilePtr> opened = storage::open_file(path, {});
-        if (!opened.ok()) return opened.status();
-        file = std::move(opened).value();
-        file_path = path;
-    }
-    const Region region =
-        Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
-    return input::read_region(*file, region, to.origin, to.memory);
 }
 
 Status Input::Impl::read_by_format(const format::Format& format, const std::string& path,
@@ -232,11 +178,8 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
         status = read_here([&](const Destination& at) {
             return read_by_format(format, path, source, steps.steps_in_file[step], at);
         });
-    } else if (comm) {
-        return read_by_engine(backend + path, offset_of(step, source), to);
     } else {
-        status = read_here(
-            [&](const Destination& at) { return read_alone(backend + path, offset_of(step, source), at); });
+        return opened.read(backend + path, offset_of(step, source), to, device);
     }
     return input::agree(comm, status);
 }
@@ -269,7 +212,7 @@ Input Input::open(const Comm& comm, std::string_view prefix, InputOptions option
         if (Status named = impl->set_prefix(prefix); !named.ok()) return named;
         Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
         if (!read.ok()) return read.status();
-        impl->engine_options = std::move(read).value();
+        impl->opened = input::OpenedFile(comm, std::move(read).value());
         return {};
     });
     mpi::agree_or_throw(comm, status);
@@ -407,8 +350,7 @@ std::string Input::explain(std::string_view name, std::int64_t step) const {
 void Input::close() {
     if (impl_->is_closed) return;
     impl_->is_closed = true;
-    impl_->file.reset();
-    impl_->close_engine().throw_if_error();
+    impl_->opened.close().throw_if_error();
 }
 
 }  // namespace hakobi

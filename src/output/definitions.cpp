@@ -9,6 +9,7 @@
 #include "format/names.hpp"
 #include "output/agreement.hpp"
 #include "output/combination.hpp"
+#include "output/mesh_piece.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -55,22 +56,11 @@ Status describe_field(const Setup& setup, const Field& field, format::FieldDescr
 }
 
 Status check_place(const format::Format& format, const Field& field) {
-    if (field.on > On::cells)
-        return {ErrorCode::invalid_argument, "it is neither on a grid nor on points or cells"};
     if (field.on == On::grid) return {};
-    const std::string where = field.on == On::points ? "points" : "cells";
-    if (!format.holds_meshes()) {
-        return {ErrorCode::unsupported, "it is on " + where + ", and files of the format " +
-                                            std::string(format.name()) + " hold no meshes"};
-    }
-    const auto bad_mesh = [](std::string why) { return Status(ErrorCode::invalid_argument, std::move(why)); };
-    if (field.components < 1) return bad_mesh("it has " + std::to_string(field.components) + " components");
-    if (!field.block.global.empty() || !field.dims.empty() || !field.ghosts.empty())
-        return bad_mesh("block, dims and ghosts are of fields on a grid; it is on " + where);
-    if (field.fill_value || !field.coordinates.empty() || field.is_static)
-        return {ErrorCode::unsupported,
-                "fields on a mesh have no fill value and no coordinates, and are not static"};
-    return {};
+    if (format.holds_meshes() || field.on > On::cells) return check_on_mesh(field);
+    return {ErrorCode::unsupported, std::string("it is on ") + (field.on == On::points ? "points" : "cells") +
+                                        ", and files of the format " + std::string(format.name()) +
+                                        " hold no meshes"};
 }
 
 Definitions::Definitions(const Setup& setup) : setup_(setup) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <filesystem>
 
@@ -26,16 +27,12 @@ class PerProcess final : public Method {
                 HiddenFiles(comm_, settings.hidden.node_bytes / comm_.node_size(), settings.hidden.cores);
     }
 
-    [[nodiscard]] bool writes_step_file() const override { return false; }
-
     Status prepare(const Step& step) override {
         hidden_.prepare();
         if (comm_.rank() != 0) return {};
         if (Status status = series::check_free(step.path); !status.ok()) return status;
         const std::string folder = folder_of(step);
-        if (!step.place->limits().has_system_names)
-            return {ErrorCode::unsupported,
-                    step.path + ": pieces need folders: use another method than per-process"};
+        assert(step.place->limits().has_system_names);
         bool may_be_ours = false;
         while (::mkdir(folder.c_str(), 0777) != 0) {
             if (errno == EINTR) {  // some file systems have made it all the same

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -158,6 +159,7 @@ Status Staging::make_room(const Comm& comm, const series::Step& step) {
 
 void Staging::carry(const series::Step& step) {
     unnamed_bytes_ -= step.layout.file_bytes;
+    assert(unnamed_bytes_ >= 0);
     carrier_->add(stage_.carried(step.number, step.path, step.layout.file_bytes));
 }
 

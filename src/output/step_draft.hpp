@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +56,8 @@ class StepDraft {
         return step_.description.fields;
     }
     [[nodiscard]] std::span<const HeldField> held() const noexcept { return held_; }
-    [[nodiscard]] MeshState& mesh() noexcept { return mesh_; }
+    /// Null where the format holds none.
+    [[nodiscard]] MeshState* mesh() noexcept { return mesh_ ? &*mesh_ : nullptr; }
     /// The device that had values put last; null: none ever had.
     [[nodiscard]] const device::Device* device() const noexcept { return device_.device(); }
 
@@ -104,7 +106,7 @@ class StepDraft {
     Status mistake_;        // the first one
     series::Step step_;     // its layout is kept from step to step
     std::vector<HeldField> held_;
-    MeshState mesh_;
+    std::optional<MeshState> mesh_;  // of a format that holds meshes
     io::DeviceMemory device_;
     std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values
     bool are_statics_new_ = false;

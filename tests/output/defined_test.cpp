@@ -53,16 +53,6 @@ class Writer {
     std::map<std::string, FieldId> ids_;
 };
 
-/// The contents of all files under a folder, by their names.
-std::map<std::string, std::vector<char>> files_in(const std::string& folder) {
-    std::map<std::string, std::vector<char>> files;
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.is_regular_file())
-            files[fs::relative(entry.path(), folder).string()] = bytes_of_file(entry.path());
-    }
-    return files;
-}
-
 class Defined : public RanksTest, public ::testing::WithParamInterface<Way> {
   protected:
     /// Runs `steps` in each way, and compares the files.
@@ -91,24 +81,25 @@ class Defined : public RanksTest, public ::testing::WithParamInterface<Way> {
 };
 using DefinedOnMesh = Defined;
 
-const std::vector<TestField> fields = {{"lat", ValueType::float64, {23, 37}, even_blocks},
-                                       {"eta", ValueType::float64, {23, 37}, uneven_rows},
-                                       {"u", ValueType::float32, {5, 23, 37}, backward_columns},
-                                       {"mask", ValueType::int8, {23, 37}, inner_blocks},
-                                       {"large", ValueType::int32, {101, 203}, even_blocks}};
+const std::vector<TestField> defined_fields = {{"lat", ValueType::float64, {23, 37}, even_blocks},
+                                               {"eta", ValueType::float64, {23, 37}, uneven_rows},
+                                               {"u", ValueType::float32, {5, 23, 37}, backward_columns},
+                                               {"mask", ValueType::int8, {23, 37}, inner_blocks},
+                                               {"large", ValueType::int32, {101, 203}, even_blocks}};
 
 TEST_P(Defined, FieldsGiveTheFilesThatDescribedOnesGive) {
     const bool holds_chunks = format::find_format(GetParam().format).value()->holds_chunks();
     const auto steps = [&](Writer& writer) {
         for (std::int64_t step = 0; step < 3; ++step) {
             std::vector<Values> values;
-            for (std::size_t f = 0; f < fields.size(); ++f)
-                values.emplace_back(f, fields[f], step,
-                                    fields[f].block_of(fields[f].global, comm.size(), comm.rank()));
+            for (std::size_t f = 0; f < defined_fields.size(); ++f)
+                values.emplace_back(
+                    f, defined_fields[f], step,
+                    defined_fields[f].block_of(defined_fields[f].global, comm.size(), comm.rank()));
             const auto field = [&](std::size_t f) {
                 const std::vector<std::string> dims[] = {
                     {"y", "x"}, {"y", "x"}, {"z", "y", "x"}, {"y", "x"}, {"row", "column"}};
-                return Field{.name = fields[f].name,
+                return Field{.name = defined_fields[f].name,
                              .units = "m",
                              .dims = dims[f],
                              .block = values[f].block(),

@@ -166,13 +166,6 @@ def test_a_part_with_one_object_counts_with_its_owner(tmp_path: Path, part: str,
     assert findings(tmp_path, "members", {"src/io/a.hpp": wrapped(15, part, more)}) == []
 
 
-def test_an_exception_that_is_not_needed_any_more_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "CROWDED", {"src/io/a.hpp": {"A": (14, "waits")}})
-    assert findings(tmp_path, "members", {"src/io/a.hpp": of_members(13)}) == []
-    assert findings(tmp_path, "members", {"src/io/a.hpp": of_members(15)}) == ["src/io/a.hpp:1"]
-    assert findings(tmp_path, "members", {"src/io/a.hpp": of_members(12)}) == ["src/io/a.hpp:1"]
-
-
 @pytest.mark.parametrize(
     ("rule", "path", "bad", "good"),
     [

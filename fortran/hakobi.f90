@@ -6,8 +6,9 @@
 !>     call comm%duplicate(MPI_COMM_WORLD)                        ! collective; with mpi_f08: MPI_COMM_WORLD%MPI_VAL
 !>     block = hakobi_split([nx, ny], comm%size(), comm%rank())   ! local
 !>     call out%create(comm, "run", method="pipelined")           ! collective
+!>     field = out%define("eta", "m", [nx, ny])                   ! collective; type(hakobi_field_id)
 !>     call out%begin_step(time_s)
-!>     call out%put("eta", "m", block, eta)                       ! eta(:,:), unchanged until end_step returns
+!>     call out%put(field, block, eta)                            ! eta(:,:), unchanged until end_step returns
 !>     call out%end_step()                                        ! collective: same error on every rank, or none
 !>     call out%close()                                           ! collective
 !>
@@ -22,17 +23,17 @@
 !>
 !> Memory of a GPU is put and read as memory of the host is. An array inside `!$acc host_data use_device(eta)`
 !> or `!$omp target data use_device_addr(eta)` goes like any other, and so does an address (acc_deviceptr,
-!> omp_get_mapped_ptr, a type(c_ptr) of CUDA or HIP), which comes with its type: call out%put("eta", "m",
-!> block, address, type=hakobi_float64, ghosts=[1, 1]).
+!> omp_get_mapped_ptr, a type(c_ptr) of CUDA or HIP): call out%put(field, block, address, ghosts=[1, 1]).
 !>
 !> Objects hold a handle; a copy refers to the same object. Only explicit calls close or free an object.
 module hakobi
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real64
     use hakobi_c
+    use hakobi_values
     implicit none
     private
-    public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_attribute, hakobi_output, hakobi_output_times
+    public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_attribute, hakobi_field_id, hakobi_output, hakobi_output_times
     public :: hakobi_float64, hakobi_float32, hakobi_int8, hakobi_int16, hakobi_int32, hakobi_int64
     !> steps_per_file of output_create: no limit.
     integer(int64), parameter, public :: hakobi_all_steps = huge(0_int64)
@@ -53,13 +54,12 @@ module hakobi
         procedure :: c_handle => comm_c_handle
     end type
 
-    !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension
-    !> first.
-    type :: hakobi_block
-        integer :: num_dims = 0
-        integer(int64) :: global(max_dims) = 0
-        integer(int64) :: start(max_dims) = 1
-        integer(int64) :: count(max_dims) = 0
+    !> A field that `define` has defined, of use to its output alone.
+    type :: hakobi_field_id
+        private
+        integer(int64) :: number = 0
+        logical :: is_on_mesh = .false.
+        character(len=:), allocatable :: name
     end type
 
     !> Writes time steps, one file per step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields
@@ -69,8 +69,9 @@ module hakobi
         type(c_ptr) :: handle = c_null_ptr
     contains
         procedure :: create => output_create
+        generic :: define => output_define, output_define_int32
         procedure :: begin_step => output_begin_step
-        generic :: put => output_put, output_put_address
+        generic :: put => output_put_values, output_put_values_at, output_put, output_put_address
         procedure :: put_mesh => output_put_mesh
         procedure :: put_points => output_put_points
         procedure :: end_step => output_end_step
@@ -78,10 +79,10 @@ module hakobi
         procedure :: method => output_method
         procedure :: times => output_times
         procedure :: explain => output_explain
-        procedure, private :: output_put, output_put_address
+        procedure, private :: output_define, output_define_int32
+        procedure, private :: output_put_values, output_put_values_at, output_put, output_put_address
     end type
 
-    integer, parameter :: max_rank = 15  ! of Fortran's arrays
 
     !> The block of `rank` when an array of `global` extents (fastest first) is split over `num_ranks`. Local.
     interface hakobi_split
@@ -222,21 +223,24 @@ contains
     !> the same defaults.
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
-                             asynchronous_bytes, attributes, overview, calendar, steps_per_file, stat, errmsg)
+                             asynchronous_bytes, attributes, overview, calendar, steps_per_file, stage, stage_bytes, &
+                             stage_bytes_s, stage_patience_s, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
         character(len=*), intent(in), optional :: method, title, time_units, calendar, hints, if_exists, format, compression
+        character(len=*), intent(in), optional :: stage
         type(hakobi_axis), intent(in), optional, target :: axes(:)
         type(hakobi_attribute), intent(in), optional, target :: attributes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, overview
         integer, intent(in), optional :: writer_stride, significant_bits
         integer(int64), intent(in), optional :: buffer_bytes, asynchronous_bytes, steps_per_file
+        integer(int64), intent(in), optional :: stage_bytes, stage_bytes_s, stage_patience_s
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(output_options_c) :: options
         character(kind=c_char), allocatable, target :: c_method(:), c_format(:), c_title(:), c_time_units(:), c_calendar(:)
-        character(kind=c_char), allocatable, target :: c_compression(:)
+        character(kind=c_char), allocatable, target :: c_compression(:), c_stage(:)
         type(attributes_for_c), target :: c_attributes
         type(axes_for_c), target :: c_axes
         type(hints_for_c), target :: c_hints
@@ -254,6 +258,13 @@ contains
         if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
         if (present(asynchronous_bytes)) options%asynchronous_bytes = asynchronous_bytes
         if (present(steps_per_file)) options%steps_per_file = steps_per_file
+        call lend_text(stage, c_stage, options%stage)
+        if (present(stage_bytes)) options%stage_bytes = stage_bytes
+        if (present(stage_bytes_s)) options%stage_bytes_s = stage_bytes_s
+        if (present(stage_patience_s)) then
+            options%stage_patience_s = stage_patience_s
+            if (stage_patience_s == 0) options%stage_patience_s = hakobi_no
+        end if
         options%sync = yes_or_no(sync)
         options%asynchronous = yes_or_no(asynchronous)
         options%overview = yes_or_no(overview)
@@ -293,14 +304,148 @@ contains
         call report(c_output_begin_step(self%handle, time), stat, errmsg)
     end subroutine
 
-    !> Adds a field, or a further block of it, to the open step. `values`: reals of 32 or 64 bits or integers
-    !> of 8 to 64 bits. They are an array or an array section (eta(1:nx, 1:ny) of an array with ghosts) with
-    !> the block's extents, or all values in a one-dimensional array. Do not change them before end_step
-    !> returns, and give the array the TARGET attribute. `fill_value`: a scalar of the values' type.
-    !> `coordinates`: "lon,lat". A block without dimensions is a scalar: rank 0's value is written. `on`:
-    !> "points" or "cells" of the mesh; then the block is hakobi_block(), and `values` have an element per
-    !> point or cell, with their components in the dimensions before: U(3, num_cells). `stream`: of a GPU;
-    !> what it holds now makes the values. Without it that is the default stream.
+    !> Defines a field of this output's steps, once for all of them. Collective; everything but stat and
+    !> errmsg equal on all ranks. `global`: the array's extents, the fastest first; without them those of each
+    !> step's blocks, also for scalars and fields on the mesh. `type`: hakobi_float64, without it, or another
+    !> one. `dims`, `coordinates`: "lon,lat". `fill_value`: a scalar of that type. `on`: "points" or "cells"
+    !> of the mesh, with `components` values each. With stat= an error leaves the output as it was.
+    function output_define(self, name, units, global, type, long_name, standard_name, dims, compression, significant_bits, &
+                           attributes, fill_value, coordinates, is_static, on, components, stat, errmsg) result(field)
+        class(hakobi_output), intent(in) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(in), optional :: units, long_name, standard_name, dims, compression, coordinates, on
+        integer(int64), intent(in), optional :: global(:)
+        integer(c_int), intent(in), optional :: type
+        integer, intent(in), optional :: significant_bits, components
+        type(hakobi_attribute), intent(in), optional, target :: attributes(:)
+        type(*), intent(in), optional, target :: fill_value(..)
+        logical, intent(in), optional :: is_static
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(hakobi_field_id) :: field
+        type(field_definition_c) :: definition
+        type(texts_for_c), target :: texts
+        integer(int64), allocatable, target :: extents(:)
+        character(len=:), allocatable :: refused
+
+        refused = ""
+        field%name = trim(name)
+        definition%type = hakobi_float64
+        if (present(type)) definition%type = type
+        if (present(global)) then
+            extents = global(size(global):1:-1)
+            definition%num_dims = size(global, kind=c_int)
+            if (size(global) > 0) definition%global = c_loc(extents)
+        end if
+        if (present(significant_bits)) definition%significant_bits = int(significant_bits, c_int)
+        if (present(components)) definition%num_components = int(components, c_int)
+        if (present(on)) then
+            definition%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
+            if (definition%on == 0) refused = "it is on "//on//", not on points or cells"
+            field%is_on_mesh = .true.
+        end if
+        definition%is_static = yes_or_no(is_static)
+        if (present(fill_value)) call lend_fill(fill_value, definition%type, definition%fill_value, refused)
+        call lend_texts(texts, name, units, long_name, standard_name, dims, compression, coordinates, attributes)
+        definition%name = texts%name_at
+        definition%units = texts%units_at
+        definition%long_name = texts%long_name_at
+        definition%standard_name = texts%standard_name_at
+        definition%dims = texts%dims_at
+        definition%compression = texts%compression_at
+        definition%coordinates = texts%coordinates_at
+        definition%attributes = texts%attributes_at
+        definition%num_attributes = texts%num_attributes
+        if (len(refused) > 0) then
+            call report(c_output_refuse_define(self%handle, c_text("field "//trim(name)//": "//refused)), stat, errmsg)
+        else
+            call report(c_output_define(self%handle, definition, field%number), stat, errmsg)
+        end if
+    end function
+
+    function output_define_int32(self, name, units, global, type, long_name, standard_name, dims, compression, &
+                                 significant_bits, attributes, fill_value, coordinates, is_static, on, components, stat, &
+                                 errmsg) result(field)
+        class(hakobi_output), intent(in) :: self
+        character(len=*), intent(in) :: name
+        character(len=*), intent(in), optional :: units, long_name, standard_name, dims, compression, coordinates, on
+        integer(int32), intent(in) :: global(:)
+        integer(c_int), intent(in), optional :: type
+        integer, intent(in), optional :: significant_bits, components
+        type(hakobi_attribute), intent(in), optional, target :: attributes(:)
+        type(*), intent(in), optional, target :: fill_value(..)
+        logical, intent(in), optional :: is_static
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(hakobi_field_id) :: field
+        field = output_define(self, name, units, int(global, int64), type, long_name, standard_name, dims, compression, &
+                              significant_bits, attributes, fill_value, coordinates, is_static, on, components, stat, errmsg)
+    end function
+
+    !> Puts this rank's block of a defined field into the open step, or a further one. `values`: of the
+    !> field's type, an array or an array section (eta(1:nx, 1:ny) of an array with ghosts) with the block's
+    !> extents, or all values in a one-dimensional array. Do not change them before end_step returns, and give
+    !> the array the TARGET attribute. The block is hakobi_block() for a scalar, of which rank 0's value is
+    !> written, and for a field on the mesh, whose `values` have an element per point or cell, with their
+    !> components in the dimensions before: U(3, num_cells). `stream`: of a GPU; what it holds now makes the
+    !> values. Without it that is the default stream.
+    subroutine output_put_values(self, field, block, values, stream, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        type(hakobi_field_id), intent(in) :: field
+        type(hakobi_block), intent(in) :: block
+        type(*), intent(in), target :: values(..)
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(int64), target :: strides(max_rank)
+        type(field_c) :: lent
+        character(len=:), allocatable :: refused
+        call lend_values(values, block, field%is_on_mesh, lent, strides, refused)
+        call put_lent(self, field, block, lent, refused, stream, stat, errmsg)
+    end subroutine
+
+    !> The same for the values at an address, in an array of the block's extents with `ghosts` layers around
+    !> it, one number a dimension.
+    subroutine output_put_values_at(self, field, block, address, ghosts, stream, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        type(hakobi_field_id), intent(in) :: field
+        type(hakobi_block), intent(in) :: block
+        type(c_ptr), intent(in) :: address
+        integer, intent(in), optional :: ghosts(:)
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        integer(int64), target :: layers(max_dims)
+        type(field_c) :: lent
+        character(len=:), allocatable :: refused
+        call lend_address(address, block, lent, layers, refused, ghosts)
+        call put_lent(self, field, block, lent, refused, stream, stat, errmsg)
+    end subroutine
+
+    !> `lent` has the values. `refused`: why they cannot be put, or "".
+    subroutine put_lent(self, field, block, lent, refused, stream, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        type(hakobi_field_id), intent(in) :: field
+        type(hakobi_block), intent(in) :: block
+        type(field_c), intent(in) :: lent
+        character(len=*), intent(in) :: refused
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(memory_layout_c) :: layout
+        if (len(refused) > 0) then
+            call refuse_put(self, "field "//field%name//": "//refused, stat, errmsg)
+            return
+        end if
+        layout%ghosts = lent%ghosts
+        layout%strides = lent%strides
+        layout%num_values = lent%num_values
+        layout%type = lent%type
+        if (present(stream)) layout%stream = stream
+        call report(c_output_put_values(self%handle, field%number, block_for_c(block), lent%data, layout), stat, errmsg)
+    end subroutine
+
+    !> The older form: a field, or a further block of it, described with each step, as `define` and `put` say.
     subroutine output_put(self, name, units, block, values, long_name, standard_name, dims, compression, significant_bits, &
                           attributes, fill_value, coordinates, is_static, on, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
@@ -315,50 +460,20 @@ contains
         type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        integer, parameter :: is_strided = 1, is_backwards = 2, is_of_no_type = 3
         integer(int64), target :: strides(max_rank)
-        integer(int64) :: extents(max_rank)
         type(field_c) :: field
         character(len=:), allocatable :: refused
 
-        refused = bad_values()
+        call lend_values(values, block, present(on), field, strides, refused)
+        if (present(on) .and. len(refused) == 0) then
+            field%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
+            if (field%on == 0) refused = not_on_mesh
+        end if
         call put_field(self, name, units, block, field, refused, long_name, standard_name, dims, compression, &
                        significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
-    contains
-        !> Why the values cannot be put, or "": then `field` has them.
-        function bad_values() result(why)
-            character(len=:), allocatable :: why
-            integer :: form, n
-            n = block%num_dims
-            why = bad_num_dims(n, merge(0, 1, rank(values) == 0 .or. present(on)))
-            if (len(why) > 0) return
-            form = c_fortran_describe(values, field, strides, extents)
-            if (form == is_of_no_type) then
-                why = "the array is of a type that no field has, or an address without type="
-                return
-            end if
-            if (present(on)) then
-                field%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
-                if (n > 0 .or. field%on == 0 .or. rank(values) == 0) then
-                    why = "a field on points or cells has an array, and hakobi_block() for a block"
-                    return
-                end if
-                field%num_components = product(extents(:rank(values) - 1))
-                n = rank(values)
-                if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
-            else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
-                ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
-                why = "the array's shape is not the block's"
-                return
-            end if
-            if (form == is_backwards .or. (form == is_strided .and. rank(values) /= n)) &
-                why = "the array runs backwards, is a part of a derived type, or a section of another rank"
-            if (form == is_strided) field%strides = c_loc(strides)
-        end function
     end subroutine
 
-    !> The same for the values at an address, of `type` (hakobi_float64), in an array of the block's extents
-    !> with `ghosts` layers around it, one number a dimension.
+    !> The same for the values at an address, of `type` (hakobi_float64).
     subroutine output_put_address(self, name, units, block, address, type, ghosts, long_name, standard_name, dims, compression, &
                                   significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
@@ -378,38 +493,19 @@ contains
         integer(int64), target :: layers(max_dims)
         type(field_c) :: field
         character(len=:), allocatable :: refused
-        integer :: n
 
-        n = block%num_dims
-        refused = bad_num_dims(n, 0)
+        call lend_address(address, block, field, layers, refused, ghosts)
         field%type = type
-        field%data = address
-        if (n == 0) field%num_values = 1
-        if (present(ghosts) .and. len(refused) == 0) then
-            if (size(ghosts) == n) then
-                layers(:n) = ghosts(n:1:-1)
-                field%ghosts = c_loc(layers)
-            else
-                refused = "it has ghosts of "//decimal(size(ghosts, kind=int64))//" dimensions, not "//decimal(int(n, int64))
-            end if
-        end if
         call put_field(self, name, units, block, field, refused, long_name, standard_name, dims, compression, &
                        significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
     end subroutine
-
-    function bad_num_dims(num_dims, least) result(refused)
-        integer, intent(in) :: num_dims, least
-        character(len=:), allocatable :: refused
-        refused = ""
-        if (num_dims < least .or. num_dims > max_dims) &
-            refused = "num_dims of its block is "//decimal(int(num_dims, int64))//", not 1 to "//decimal(int(max_dims, int64))
-    end function
 
     !> `field` has the values; the rest is as in `put`. `refused`: why they cannot be put, or "".
     subroutine put_field(self, name, units, block, field, refused, long_name, standard_name, dims, compression, &
                          significant_bits, attributes, fill_value, coordinates, is_static, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
-        character(len=*), intent(in) :: name, units, refused
+        character(len=*), intent(in) :: name, units
+        character(len=:), allocatable, intent(inout) :: refused
         type(hakobi_block), intent(in) :: block
         type(field_c), intent(inout) :: field
         character(len=*), intent(in), optional :: long_name, standard_name, dims, compression, coordinates
@@ -420,90 +516,43 @@ contains
         type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        integer, parameter :: is_of_no_type = 3
-        integer(int64) :: strides(max_rank), extents(max_rank)
-        character(kind=c_char), allocatable, target :: c_name(:), c_units(:), c_long_name(:), c_standard_name(:), c_dims(:)
-        character(kind=c_char), allocatable, target :: c_coordinates(:), c_compression(:)
-        type(attributes_for_c), target :: c_attributes
-        type(field_c) :: fill
-        integer(c_int) :: code
-        integer :: n
+        type(texts_for_c), target :: texts
 
+        if (present(fill_value) .and. len(refused) == 0) call lend_fill(fill_value, field%type, field%fill_value, refused)
         if (len(refused) > 0) then
-            call refuse(refused)
+            call refuse_put(self, "field "//trim(name)//": "//refused, stat, errmsg)
             return
         end if
-        if (present(fill_value)) then
-            if (c_fortran_describe(fill_value, fill, strides, extents) == is_of_no_type .or. rank(fill_value) /= 0 .or. &
-                fill%type /= field%type) then
-                call refuse("its fill value is no scalar of its values' type")
-                return
-            end if
-            field%fill_value = fill%data
-        end if
         if (present(stream)) field%stream = stream
-        c_name = c_text(trim(name))
-        c_units = c_text(trim(units))
-        field%name = c_loc(c_name)
-        field%units = c_loc(c_units)
-        if (present(long_name)) then
-            c_long_name = c_text(trim(long_name))
-            field%long_name = c_loc(c_long_name)
-        end if
-        if (present(standard_name)) then
-            c_standard_name = c_text(trim(standard_name))
-            field%standard_name = c_loc(c_standard_name)
-        end if
-        if (present(compression)) then
-            c_compression = c_text(trim(compression))
-            field%compression = c_loc(c_compression)
-        end if
         if (present(significant_bits)) field%significant_bits = int(significant_bits, c_int)
-        if (present(dims)) then
-            c_dims = c_text(reversed(dims))
-            field%dims = c_loc(c_dims)
-        end if
-        if (present(coordinates)) then
-            c_coordinates = c_text(coordinates)
-            field%coordinates = c_loc(c_coordinates)
-        end if
-        if (present(attributes)) then
-            call put_attributes(attributes, c_attributes)
-            if (size(attributes) > 0) field%attributes = c_loc(c_attributes%entries)
-            field%num_attributes = size(attributes, kind=c_int64_t)
-        end if
         field%is_static = yes_or_no(is_static)
-        n = block%num_dims
-        field%block%num_dims = int(n, c_int)
-        field%block%global(:n) = block%global(n:1:-1)
-        field%block%start(:n) = block%start(n:1:-1) - 1
-        field%block%count(:n) = block%count(n:1:-1)
+        call lend_texts(texts, name, units, long_name, standard_name, dims, compression, coordinates, attributes)
+        field%name = texts%name_at
+        field%units = texts%units_at
+        field%long_name = texts%long_name_at
+        field%standard_name = texts%standard_name_at
+        field%dims = texts%dims_at
+        field%compression = texts%compression_at
+        field%coordinates = texts%coordinates_at
+        field%attributes = texts%attributes_at
+        field%num_attributes = texts%num_attributes
+        field%block = block_for_c(block)
         ! end_step reports wrong values, without a code here: this one says that nothing was recorded.
         call report(c_output_put(self%handle, field), stat, errmsg)
-    contains
-        !> "lon,lat" as "lat,lon".
-        recursive function reversed(list) result(text)
-            character(len=*), intent(in) :: list
-            character(len=:), allocatable :: text
-            integer :: comma
-            comma = index(list, ",")
-            if (comma == 0) then
-                text = trim(adjustl(list))
-            else
-                text = reversed(list(comma + 1:))//","//trim(adjustl(list(:comma - 1)))
-            end if
-        end function
+    end subroutine
 
-        subroutine refuse(reason)
-            character(len=*), intent(in) :: reason
-            character(len=:), allocatable :: text, told
-            text = "field "//trim(name)//": "//reason
-            code = c_output_refuse(self%handle, c_text(text))
-            told = text_of(c_error_text())
-            ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open,
-            ! say.
-            if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
-        end subroutine
+    !> end_step reports `text`, on every rank.
+    subroutine refuse_put(self, text, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        character(len=*), intent(in) :: text
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(len=:), allocatable :: told
+        integer(c_int) :: code
+        code = c_output_refuse(self%handle, c_text(text))
+        told = text_of(c_error_text())
+        ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open, say.
+        if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
     end subroutine
 
     !> Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part;
@@ -550,12 +599,6 @@ contains
         end if
         call report(code, stat, errmsg)
     end subroutine
-
-    pure logical function same_extents(a, b)
-        integer(int64), intent(in) :: a(:), b(:)
-        same_extents = size(a) == size(b)
-        if (same_extents) same_extents = all(a == b)
-    end function
 
     !> Writes the step. Collective. Once ended it is kept however the program ends: without `close`
     !> MPI_Finalize completes it.

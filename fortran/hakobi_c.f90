@@ -8,10 +8,19 @@ module hakobi_c
     !> An attribute, of which one is allocated: hakobi_attribute("comment", text="..."), or values=[...] of
     !> reals, or integers=[...].
     type :: hakobi_attribute
-        character(len=128) :: name = ""
+        character(len=:), allocatable :: name
         character(len=:), allocatable :: text
         real(real64), allocatable :: values(:)
         integer(int64), allocatable :: integers(:)
+    end type
+
+    !> A rank's rectangular part of a global array; the first num_dims entries count, the fastest dimension
+    !> first.
+    type :: hakobi_block
+        integer :: num_dims = 0
+        integer(int64) :: global(max_dims) = 0
+        integer(int64) :: start(max_dims) = 1
+        integer(int64) :: count(max_dims) = 0
     end type
 
     !> Attributes as C takes them; the texts stay where they are as long as this is there.
@@ -20,19 +29,20 @@ module hakobi_c
         character(kind=c_char), allocatable :: texts(:)
     end type
 
-    !> A dimension's axis, complete and equal on every rank: hakobi_axis("lon", "degrees_east", lon).
+    !> A dimension's axis, complete and equal on every rank: hakobi_axis("lon", "degrees_east", lon). Units
+    !> that are not allocated are "1".
     type :: hakobi_axis
-        character(len=128) :: name = ""
-        character(len=128) :: units = "1"
+        character(len=:), allocatable :: name
+        character(len=:), allocatable :: units
         real(real64), allocatable :: values(:)
-        character(len=128) :: standard_name = ""
+        character(len=:), allocatable :: standard_name
         type(hakobi_attribute), allocatable :: attributes(:)
     end type
 
     !> Axes as C takes them, the slowest dimension first.
     type :: axes_for_c
         type(axis_c), allocatable :: entries(:)
-        character(kind=c_char), allocatable :: texts(:, :)
+        character(kind=c_char), allocatable :: texts(:)
         type(attributes_for_c), allocatable :: attributes(:)
     end type
 
@@ -90,18 +100,14 @@ contains
     subroutine put_attributes(attributes, made)
         type(hakobi_attribute), intent(in), target :: attributes(:)
         type(attributes_for_c), intent(inout), target :: made
-        integer :: i, length, at
-        length = 0
-        do i = 1, size(attributes)
-            length = length + len_trim(attributes(i)%name) + 2
-            if (allocated(attributes(i)%text)) length = length + len(attributes(i)%text)
-        end do
-        allocate (made%entries(size(attributes)), made%texts(length))
+        integer :: i, at
+        allocate (made%entries(size(attributes)))
+        allocate (made%texts(sum([(room_of(attributes(i)%name) + room_of(attributes(i)%text), i=1, size(attributes))])))
         at = 1
         do i = 1, size(attributes)
             associate (from => attributes(i), to => made%entries(i))
-                call keep(trim(from%name), to%name)
-                if (allocated(from%text)) call keep(from%text, to%text)
+                call keep_text(from%name, made%texts, at, to%name)
+                call keep_text(from%text, made%texts, at, to%text, is_whole=.true.)
                 if (allocated(from%values)) then
                     if (size(from%values) > 0) to%doubles = c_loc(from%values)
                     to%num_values = size(from%values, kind=c_int64_t)
@@ -112,28 +118,22 @@ contains
                 end if
             end associate
         end do
-    contains
-        subroutine keep(text, pointer)
-            character(len=*), intent(in) :: text
-            type(c_ptr), intent(out) :: pointer
-            made%texts(at:at + len(text)) = c_text(text)
-            pointer = c_loc(made%texts(at))
-            at = at + len(text) + 1
-        end subroutine
     end subroutine
 
     !> The axes, the slowest dimension first; `axes` and `made` stay while C looks at it.
     subroutine put_axes(axes, made)
         type(hakobi_axis), intent(in), target :: axes(:)
         type(axes_for_c), intent(inout), target :: made
-        integer :: i, k
-        allocate (made%entries(size(axes)), made%attributes(size(axes)), made%texts(129, 3*size(axes)))
+        integer :: i, at
+        allocate (made%entries(size(axes)), made%attributes(size(axes)))
+        allocate (made%texts(sum([(room_of(axes(i)%name) + room_of(axes(i)%units) + room_of(axes(i)%standard_name), &
+                                   i=1, size(axes))])))
+        at = 1
         do i = 1, size(axes)
-            k = size(axes) + 1 - i
-            associate (from => axes(k), to => made%entries(i))
-                call keep(from%name, 3*i - 2, to%name)
-                call keep(from%units, 3*i - 1, to%units)
-                call keep(from%standard_name, 3*i, to%standard_name)
+            associate (from => axes(size(axes) + 1 - i), to => made%entries(i))
+                call keep_text(from%name, made%texts, at, to%name)
+                call keep_text(from%units, made%texts, at, to%units)
+                call keep_text(from%standard_name, made%texts, at, to%standard_name)
                 if (allocated(from%values)) then
                     to%num_values = size(from%values, kind=c_int64_t)
                     if (size(from%values) > 0) to%values = c_loc(from%values)
@@ -145,14 +145,30 @@ contains
                 end if
             end associate
         end do
-    contains
-        subroutine keep(text, at, pointer)
-            character(len=128), intent(in) :: text
-            integer, intent(in) :: at
-            type(c_ptr), intent(out) :: pointer
-            made%texts(:len_trim(text) + 1, at) = c_text(trim(text))
-            pointer = c_loc(made%texts(1, at))
-        end subroutine
+    end subroutine
+
+    !> Characters that keep_text takes at most.
+    pure integer function room_of(text)
+        character(len=:), allocatable, intent(in) :: text
+        room_of = 0
+        if (allocated(text)) room_of = len(text) + 1
+    end function
+
+    !> A text that may be missing goes to texts(at:), for C; `at` moves behind it. NULL where it is missing.
+    !> `is_whole`: with the blanks at its end, which a name has none of.
+    subroutine keep_text(text, texts, at, pointer, is_whole)
+        character(len=:), allocatable, intent(in) :: text
+        character(kind=c_char), intent(inout), target :: texts(:)
+        integer, intent(inout) :: at
+        type(c_ptr), intent(inout) :: pointer
+        logical, intent(in), optional :: is_whole
+        integer :: length
+        if (.not. allocated(text)) return
+        length = len_trim(text)
+        if (present(is_whole)) length = len(text)
+        texts(at:at + length) = c_text(text(:length))
+        pointer = c_loc(texts(at))
+        at = at + length + 1
     end subroutine
 
     !> "name=value;name=value" taken apart; `made` stays while C looks at it. `refused`: why it cannot be.

@@ -32,7 +32,7 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: output_options_c
-        integer(c_size_t) :: struct_size = 160
+        integer(c_size_t) :: struct_size = 192
         integer(c_int) :: if_exists = 0
         type(c_ptr) :: method = c_null_ptr, format = c_null_ptr, title = c_null_ptr, axes = c_null_ptr
         integer(c_int64_t) :: num_axes = 0
@@ -44,6 +44,8 @@ module hakobi_c_interface
         integer(c_int64_t) :: num_hints = 0
         integer(c_int) :: significant_bits = 0, writer_stride = 0, asynchronous = 0, sync = 0, overview = 0, keep_pieces = 0
         integer(c_int64_t) :: steps_per_file = 0
+        type(c_ptr) :: stage = c_null_ptr
+        integer(c_int64_t) :: stage_bytes = 0, stage_bytes_s = 0, stage_patience_s = 0
     end type
 
     type, bind(c) :: field_c
@@ -60,6 +62,23 @@ module hakobi_c_interface
         integer(c_int) :: is_static = 0, on = 0
         integer(c_int64_t) :: num_components = 0
         integer(c_int) :: memory = 0
+        type(c_ptr) :: stream = c_null_ptr
+    end type
+
+    type, bind(c) :: field_definition_c
+        integer(c_size_t) :: struct_size = 120
+        type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
+        type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr, attributes = c_null_ptr
+        integer(c_int64_t) :: num_attributes = 0
+        type(c_ptr) :: fill_value = c_null_ptr, global = c_null_ptr
+        integer(c_int) :: num_dims = 0, type = 0, significant_bits = 0, is_static = 0, on = 0, num_components = 0
+    end type
+
+    type, bind(c) :: memory_layout_c
+        integer(c_size_t) :: struct_size = 48
+        type(c_ptr) :: ghosts = c_null_ptr, strides = c_null_ptr
+        integer(c_int64_t) :: num_values = 0
+        integer(c_int) :: type = 0, memory = 0
         type(c_ptr) :: stream = c_null_ptr
     end type
 
@@ -217,10 +236,24 @@ module hakobi_c_interface
             type(output_options_c), intent(in) :: options
             type(c_ptr), intent(out) :: out
         end function
+        integer(c_int) function c_output_define(out, definition, field) bind(c, name="hakobi_output_define")
+            import
+            type(c_ptr), value :: out
+            type(field_definition_c), intent(in) :: definition
+            integer(c_int64_t), intent(inout) :: field
+        end function
         integer(c_int) function c_output_begin_step(out, time) bind(c, name="hakobi_output_begin_step")
             import
             type(c_ptr), value :: out
             real(c_double), value :: time
+        end function
+        integer(c_int) function c_output_put_values(out, field, block, data, layout) bind(c, name="hakobi_output_put_values")
+            import
+            type(c_ptr), value :: out
+            integer(c_int64_t), value :: field
+            type(block_c), intent(in) :: block
+            type(c_ptr), value :: data
+            type(memory_layout_c), intent(in) :: layout
         end function
         integer(c_int) function c_output_put(out, field) bind(c, name="hakobi_output_put")
             import
@@ -311,6 +344,11 @@ module hakobi_c_interface
             type(c_ptr), value :: in
             type(field_read_c), intent(in) :: read
         end function
+        integer(c_int) function c_input_read_independent(in, read) bind(c, name="hakobi_input_read_independent")
+            import
+            type(c_ptr), value :: in
+            type(field_read_c), intent(in) :: read
+        end function
         integer(c_int) function c_input_get_mesh(in, step, mesh) bind(c, name="hakobi_input_get_mesh")
             import
             type(c_ptr), value :: in
@@ -327,6 +365,12 @@ module hakobi_c_interface
             import
             type(mesh_part_c), intent(inout) :: part
         end subroutine
+        type(c_ptr) function c_input_explain(in, step, field) bind(c, name="hakobi_input_explain")
+            import
+            type(c_ptr), value :: in
+            integer(c_int64_t), value :: step
+            character(kind=c_char), intent(in) :: field(*)
+        end function
         integer(c_int) function c_input_close(in) bind(c, name="hakobi_input_close")
             import
             type(c_ptr), value :: in
@@ -643,6 +687,11 @@ module hakobi_c_interface
             type(c_ptr), value :: comm
             character(kind=c_char), intent(in) :: text(*)
         end function
+        integer(c_int) function c_output_refuse_define(out, text) bind(c, name="hakobi_output_refuse_define")
+            import
+            type(c_ptr), value :: out
+            character(kind=c_char), intent(in) :: text(*)
+        end function
         integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
             import
             type(c_ptr), value :: out
@@ -651,6 +700,10 @@ module hakobi_c_interface
         integer(c_int) function c_input_refuse(in, text) bind(c, name="hakobi_input_refuse")
             import
             type(c_ptr), value :: in
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_refuse(text) bind(c, name="hakobi_refuse")
+            import
             character(kind=c_char), intent(in) :: text(*)
         end function
     end interface

@@ -14,6 +14,7 @@ module hakobi_input_module
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int8, int64, real64
     use hakobi_c
+    use hakobi_values, only: block_for_c
     use hakobi, only: hakobi_attribute, hakobi_block, hakobi_comm
     implicit none
     private
@@ -37,10 +38,12 @@ module hakobi_input_module
         procedure :: shape => input_shape
         procedure :: attribute => input_attribute
         generic :: read => input_read, input_read_address
+        generic :: read_independent => input_read_independent, input_read_independent_address
         procedure :: mesh => input_mesh
         procedure :: read_mesh => input_read_mesh
+        procedure :: explain => input_explain
         procedure :: close => input_close
-        procedure, private :: input_read, input_read_address
+        procedure, private :: input_read, input_read_address, input_read_independent, input_read_independent_address
     end type
 
     !> How large the mesh of a step is, in pieces of which each rank that wrote it made one.
@@ -65,6 +68,16 @@ module hakobi_input_module
     interface
         integer(c_int) function c_fortran_input_read(in, name, step, block, values, stream) &
             bind(c, name="hakobi_fortran_input_read")
+            import :: block_c, c_char, c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: in
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int64_t), value :: step
+            type(block_c), intent(in) :: block
+            type(*), intent(inout) :: values(..)
+            type(c_ptr), value :: stream
+        end function
+        integer(c_int) function c_fortran_input_read_independent(in, name, step, block, values, stream) &
+            bind(c, name="hakobi_fortran_input_read_independent")
             import :: block_c, c_char, c_int, c_int64_t, c_ptr
             type(c_ptr), value :: in
             character(kind=c_char), intent(in) :: name(*)
@@ -241,39 +254,86 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         character(kind=c_char), allocatable, target :: c_name(:)
+        character(len=:), allocatable :: refused
         type(field_read_c) :: read
+        c_name = c_text(trim(name))
+        call describe_address(read, refused, step, block, address, type, ghosts, stream)
+        read%name = c_loc(c_name)
+        if (len(refused) > 0) then
+            call report(c_input_refuse(self%handle, c_text("field "//trim(name)//": "//refused)), stat, errmsg)
+        else
+            call report(c_input_read(self%handle, read), stat, errmsg)
+        end if
+    end subroutine
+
+    !> The same for this rank alone: local, the others need not read, and the error is this rank's. Where all
+    !> ranks read, `read` is faster.
+    subroutine input_read_independent(self, name, step, block, values, stream, stat, errmsg)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: step
+        type(hakobi_block), intent(in) :: block
+        type(*), intent(inout) :: values(..)
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        type(c_ptr) :: on
+        on = c_null_ptr
+        if (present(stream)) on = stream
+        call report(c_fortran_input_read_independent(self%handle, c_text(trim(name)), step, block_for_c(block), values, on), &
+                    stat, errmsg)
+    end subroutine
+
+    subroutine input_read_independent_address(self, name, step, block, address, type, ghosts, stream, stat, errmsg)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: step
+        type(hakobi_block), intent(in) :: block
+        type(c_ptr), intent(in) :: address
+        integer(c_int), intent(in) :: type
+        integer, intent(in), optional :: ghosts(:)
+        type(c_ptr), intent(in), optional :: stream
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(kind=c_char), allocatable, target :: c_name(:)
+        character(len=:), allocatable :: refused
+        type(field_read_c) :: read
+        c_name = c_text(trim(name))
+        call describe_address(read, refused, step, block, address, type, ghosts, stream)
+        read%name = c_loc(c_name)
+        if (len(refused) > 0) then
+            call report(c_refuse(c_text("field "//trim(name)//": "//refused)), stat, errmsg)
+        else
+            call report(c_input_read_independent(self%handle, read), stat, errmsg)
+        end if
+    end subroutine
+
+    !> A read to an address, for C, but for its name. `refused`: why it cannot be asked for, or "".
+    subroutine describe_address(read, refused, step, block, address, type, ghosts, stream)
+        type(field_read_c), intent(inout) :: read
+        character(len=:), allocatable, intent(out) :: refused
+        integer(int64), intent(in) :: step
+        type(hakobi_block), intent(in) :: block
+        type(c_ptr), intent(in) :: address
+        integer(c_int), intent(in) :: type
+        integer, intent(in), optional :: ghosts(:)
+        type(c_ptr), intent(in), optional :: stream
         integer :: n
+        refused = ""
         n = block%num_dims
         if (present(ghosts)) then
-            if (size(ghosts) /= n .or. n > max_dims) then
-                call report(c_input_refuse(self%handle, c_text("field "//trim(name)// &
-                            ": ghosts= has not one number a dimension of the block")), stat, errmsg)
-                return
+            if (size(ghosts) == n .and. n <= max_dims) then
+                read%ghosts(:n) = ghosts(n:1:-1)
+            else
+                refused = "ghosts= has not one number a dimension of the block"
             end if
-            read%ghosts(:n) = ghosts(n:1:-1)
         end if
-        c_name = c_text(trim(name))
-        read%name = c_loc(c_name)
         read%step = step
         read%block = block_for_c(block)
         read%type = type
         read%data = address
         if (present(stream)) read%stream = stream
-        call report(c_input_read(self%handle, read), stat, errmsg)
     end subroutine
-
-    !> The slowest dimension first, from 0. C refuses a block of more dimensions than there are.
-    pure function block_for_c(block) result(made)
-        type(hakobi_block), intent(in) :: block
-        type(block_c) :: made
-        integer :: n
-        n = block%num_dims
-        made%num_dims = int(n, c_int)
-        if (n < 1 .or. n > max_dims) return
-        made%global(:n) = block%global(n:1:-1)
-        made%start(:n) = block%start(n:1:-1) - 1
-        made%count(:n) = block%count(n:1:-1)
-    end function
 
     !> How large a step's mesh is. Local.
     function input_mesh(self, step, stat, errmsg) result(mesh)
@@ -331,6 +391,15 @@ contains
         end if
         call report(code, stat, errmsg)
     end subroutine
+
+    !> How a field is read, in one line; "" if there is no such field.
+    function input_explain(self, name, step) result(text)
+        class(hakobi_input), intent(in) :: self
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in), optional :: step
+        character(len=:), allocatable :: text
+        text = text_of(c_input_explain(self%handle, step_or_last(step), c_text(trim(name))))
+    end function
 
     !> Releases everything. Collective; a second call does nothing.
     subroutine input_close(self, stat, errmsg)

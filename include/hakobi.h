@@ -1,13 +1,14 @@
 /* Hakobi's C interface: the same calls as C++ (hakobi/output.hpp), with int codes for exceptions. C99 and
  * C++.
  *
- *     hakobi_comm* comm; hakobi_output* out; hakobi_block block;
+ *     hakobi_comm* comm; hakobi_output* out; hakobi_block block; int64_t field;
  *     hakobi_comm_duplicate(MPI_COMM_WORLD, &comm);                           (collective; mpi.h included before)
  *     hakobi_split(2, (int64_t[]){ny, nx}, size, rank, &block);               (local)
  *     hakobi_output_create(comm, "run", NULL, &out);                          (collective)
+ *     hakobi_output_define(out, &(hakobi_field_definition){.struct_size = sizeof(hakobi_field_definition),
+ *                                 .name = "eta", .units = "m", .global = block.global, .num_dims = 2}, &field);
  *     hakobi_output_begin_step(out, time_s);
- *     hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field), .name = "eta",
- *                                            .units = "m", .block = block, .type = HAKOBI_FLOAT64, .data = eta});
+ *     hakobi_output_put_values(out, field, &block, eta, NULL);
  *     hakobi_output_end_step(out);                                            (collective: same code on every rank)
  *     hakobi_output_close(out);                                               (collective)
  *     hakobi_output_free(out); hakobi_comm_free(comm);
@@ -226,26 +227,31 @@ typedef struct hakobi_output_options {
     int64_t num_axes;
     const hakobi_attribute* attributes; /* global ones besides the title: num_attributes of them */
     int64_t num_attributes;
-    const char* time_units;     /* NULL: "s" */
-    const char* calendar;       /* NULL: "standard" */
-    const char* compression;    /* NULL: "none"; "deflate:1", "zstd:3", ... */
-    int64_t asynchronous_bytes; /* 0: 256 MiB, or an eighth of the free memory if that is less */
-    int64_t buffer_bytes;       /* 0: 64 MiB */
-    const hakobi_hint* hints;   /* num_hints of them */
+    const char* time_units;  /* NULL: "s" */
+    const char* calendar;    /* NULL: "standard" */
+    const char* compression; /* NULL: "none"; "deflate:1", "zstd:3", ... */
+    int64_t
+        asynchronous_bytes;   /* hidden.bytes; 0: 256 MiB, or an eighth of the free memory if that is less */
+    int64_t buffer_bytes;     /* 0: 64 MiB */
+    const hakobi_hint* hints; /* num_hints of them */
     int64_t num_hints;
-    int significant_bits;   /* 0: all */
-    int writer_stride;      /* 0: one in four, at least one per node */
-    int asynchronous;       /* HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
-    int sync;               /* 0: no */
-    int overview;           /* 0: no */
-    int keep_pieces;        /* 0: no */
-    int64_t steps_per_file; /* HAKOBI_ALL_STEPS: all; 0: HAKOBI_STEPS_PER_FILE, else 1 */
+    int significant_bits; /* 0: all */
+    int writer_stride;    /* 0: one in four, at least one per node */
+    int asynchronous; /* hidden.on: HAKOBI_YES, HAKOBI_NO; 0: if the method supports it and memory suffices */
+    int sync;         /* 0: no */
+    int overview;     /* 0: no */
+    int keep_pieces;  /* 0: no */
+    int64_t steps_per_file;   /* HAKOBI_ALL_STEPS: all; 0: HAKOBI_STEPS_PER_FILE, else 1 */
+    const char* stage;        /* a folder; NULL: HAKOBI_STAGE, else no stage */
+    int64_t stage_bytes;      /* 0: HAKOBI_STAGE_BYTES, else half of what is free */
+    int64_t stage_bytes_s;    /* 0: HAKOBI_STAGE_RATE, else no limit */
+    int64_t stage_patience_s; /* 0: HAKOBI_STAGE_PATIENCE, else 120; HAKOBI_NO: none */
 } hakobi_output_options;
 
 /* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */
 HAKOBI_API const char* hakobi_output_method_name(int index);
 
-/* A field of one step (hakobi::Field). */
+/* A field of one step, described with it (hakobi::Field). */
 typedef struct hakobi_field {
     size_t struct_size;
     const char* name;          /* letters, digits, underscore; put again: another block of this rank */
@@ -276,6 +282,42 @@ typedef struct hakobi_field {
     int memory;         /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
     void* stream;       /* of memory of a GPU: values are copied when what it holds at put is done */
 } hakobi_field;
+
+/* A field as all its steps have it (hakobi::FieldDefinition, which says more of each member); equal on every
+ * rank. All is copied. */
+typedef struct hakobi_field_definition {
+    size_t struct_size;
+    const char* name;          /* letters, digits, underscore */
+    const char* units;         /* NULL: "1" */
+    const char* long_name;     /* or NULL */
+    const char* standard_name; /* CF's, or NULL */
+    const char* dims; /* names of the dimensions, slowest first: "lat,lon"; NULL: the axes that match */
+    const char* coordinates; /* names of the fields that are its coordinates: "lat,lon"; NULL: none */
+    const char* compression; /* "none", "deflate:1", ...; NULL: the option's value */
+    const hakobi_attribute* attributes; /* num_attributes of them */
+    int64_t num_attributes;
+    const void*
+        fill_value; /* one value of `type`, for elements that no rank puts; NULL: NaN, 0 for integers */
+    const int64_t*
+        global; /* num_dims extents, slowest first, as of a hakobi_block; NULL: each step's blocks' */
+    int num_dims;
+    int type;             /* 0: HAKOBI_FLOAT64 */
+    int significant_bits; /* 0: the option's value */
+    int is_static;        /* HAKOBI_YES: constant in time, put once; 0: no */
+    int on;               /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: a field on the mesh */
+    int num_components;   /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1 */
+} hakobi_field_definition;
+
+/* How a block's values lie in memory (hakobi::MemoryLayout). */
+typedef struct hakobi_memory_layout {
+    size_t struct_size;
+    const int64_t* ghosts;  /* layers of ghost values around the block, one entry per dimension; NULL: none */
+    const int64_t* strides; /* between neighbouring values, one entry per dimension; NULL: no gaps */
+    int64_t num_values;     /* how many there are, checked against the block; 0: not checked */
+    int type;               /* checked against the field's; 0: not checked */
+    int memory;             /* where they are: HAKOBI_MEMORY_AUTOMATIC, ... */
+    void* stream;           /* of memory of a GPU: they are copied when what it holds at put is done */
+} hakobi_memory_layout;
 
 /* Where a field's values are (hakobi::On), and how a mesh changes from step to step (hakobi::Motion). */
 enum { HAKOBI_ON_GRID = 0, HAKOBI_ON_POINTS = 1, HAKOBI_ON_CELLS = 2 };
@@ -309,10 +351,21 @@ typedef struct hakobi_output hakobi_output;
  * NULL. */
 HAKOBI_API int hakobi_output_create(hakobi_comm* comm, const char* prefix,
                                     const hakobi_output_options* options, hakobi_output** out);
+/* Defines a field of this output's steps, once for all of them: *field becomes its number, which is of use to
+ * `out` alone and never 0. Collective over the output's communicator; after an error *field is 0, and the
+ * output is as it was. */
+HAKOBI_API int hakobi_output_define(hakobi_output* out, const hakobi_field_definition* definition,
+                                    int64_t* field);
 /* Opens the next step. Every rank calls it; it does not communicate. */
 HAKOBI_API int hakobi_output_begin_step(hakobi_output* out, double time);
-/* Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate.
- * After an error here call end_step all the same: it reports the error on every rank. */
+/* Puts this rank's block of a defined field into the open step, or a further one. All ranks put the same
+ * fields in the same order; it does not communicate. `data` has values of the field's type in C order, which
+ * stay valid until end_step returns; NULL: none. `block` NULL: of a scalar, of a field on the mesh, or, with
+ * `data` NULL, of a rank that has nothing of a field with `global`. `layout` NULL: no gaps. After an error
+ * here call end_step all the same: it reports the error on every rank. */
+HAKOBI_API int hakobi_output_put_values(hakobi_output* out, int64_t field, const hakobi_block* block,
+                                        const void* data, const hakobi_memory_layout* layout);
+/* The same for a field that is described with each step. */
 HAKOBI_API int hakobi_output_put(hakobi_output* out, const hakobi_field* field);
 /* Sets the open step's mesh, before its first field; requires the option "format" = "vtkhdf". Every rank
  * calls it, even without cells; end_step reports errors on every rank. A fixed mesh and the cells of a moving
@@ -417,6 +470,8 @@ typedef struct hakobi_field_read {
 } hakobi_field_read;
 /* Reads into the memory. Collective. `in` stays usable after an error. */
 HAKOBI_API int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read);
+/* The same for this rank alone: local, the others need not read, and the error is this rank's. */
+HAKOBI_API int hakobi_input_read_independent(hakobi_input* in, const hakobi_field_read* read);
 /* Size of a step's mesh (hakobi::InputMesh). */
 typedef struct hakobi_input_mesh {
     size_t struct_size;
@@ -473,206 +528,10 @@ HAKOBI_API const char* hakobi_gather_result_file(const hakobi_gather_result* res
 HAKOBI_API const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index);
 HAKOBI_API void hakobi_gather_result_free(hakobi_gather_result* result);
 
-/* ---- Collectives --------------------------------------------------------------------------------------- */
-
-/* Collective operations on a declared network, planned once and executed many times (hakobi::Collectives). */
-typedef struct hakobi_collectives hakobi_collectives;
-typedef struct hakobi_collective_plan hakobi_collective_plan;
-
-enum { HAKOBI_SUM = 0, HAKOBI_PRODUCT = 1, HAKOBI_MINIMUM = 2, HAKOBI_MAXIMUM = 3 };
-
-/* Options of hakobi_collectives_create (hakobi::CollectivesOptions); equal on every rank. */
-typedef struct hakobi_collectives_options {
-    size_t struct_size;
-    const char* topology;     /* NULL: "nodes"; "hypercrossbar:16,16,10", "torus:8,8,8" */
-    const char* method;       /* NULL: "auto"; "model", "mpi" */
-    int is_reproducible;      /* HAKOBI_YES: sums are bitwise equal in every run; 0: no */
-    double latency_s;         /* 0: 2e-6 */
-    double overhead_s;        /* 0: 0.5e-6 */
-    double bandwidth_bytes_s; /* 0: 5e9 */
-} hakobi_collectives_options;
-
-/* Collective over `comm`; `options` may be NULL. On an error *collectives is NULL. */
-HAKOBI_API int hakobi_collectives_create(hakobi_comm* comm, const hakobi_collectives_options* options,
-                                         hakobi_collectives** collectives);
-/* Planning is collective; arguments are equal on every rank. On an error *plan is NULL. Sizes of input and
- * output: allreduce `count` elements each; alltoall a block per rank each; allgather one block, and a block
- * per rank; broadcast no input, and `bytes`. */
-HAKOBI_API int hakobi_collectives_allreduce(hakobi_collectives* collectives, int type, int reduction,
-                                            int64_t count, hakobi_collective_plan** plan);
-HAKOBI_API int hakobi_collectives_alltoall(hakobi_collectives* collectives, int64_t block_bytes,
-                                           hakobi_collective_plan** plan);
-HAKOBI_API int hakobi_collectives_allgather(hakobi_collectives* collectives, int64_t block_bytes,
-                                            hakobi_collective_plan** plan);
-HAKOBI_API int hakobi_collectives_broadcast(hakobi_collectives* collectives, int64_t bytes, int root,
-                                            hakobi_collective_plan** plan);
-/* Releases the message context and `collectives`; afterwards its plans may only be freed. Collective. */
-HAKOBI_API int hakobi_collectives_free(hakobi_collectives* collectives);
-
-/* Collective over the plan's ranks. `input` may be `output` (allgather: the rank's own block of it). start
- * and wait do the same in two steps; the memory must stay valid until wait returns. Ranks start plans in the
- * same order, and may wait for them in any order. Errors of start (the plan is in progress, or NULL instead
- * of data) are local to this rank. */
-HAKOBI_API int hakobi_collective_plan_execute(hakobi_collective_plan* plan, const void* input, void* output);
-HAKOBI_API int hakobi_collective_plan_start(hakobi_collective_plan* plan, const void* input, void* output);
-HAKOBI_API int hakobi_collective_plan_test(hakobi_collective_plan* plan, int* is_complete);
-HAKOBI_API int hakobi_collective_plan_wait(hakobi_collective_plan* plan);
-/* The same for memory of a GPU: input is read when what `stream` holds at start_on is done, and what it is
- * given after wait_on finds the output. */
-HAKOBI_API int hakobi_collective_plan_start_on(hakobi_collective_plan* plan, const void* input, void* output,
-                                               void* stream);
-HAKOBI_API int hakobi_collective_plan_wait_on(hakobi_collective_plan* plan, void* stream);
-/* The chosen algorithm and why; valid as long as `plan`. */
-HAKOBI_API const char* hakobi_collective_plan_explain(const hakobi_collective_plan* plan);
-/* Never communicates. */
-HAKOBI_API void hakobi_collective_plan_free(hakobi_collective_plan* plan);
-
-/* ---- Halos --------------------------------------------------------------------------------------------- */
-
-/* Memory that the ranks of a node share (hakobi::allocate_shared), and the exchange of ghost layers between
- * the ranks of a grid (hakobi::Halo; docs/exchange.md). */
-typedef struct hakobi_shared hakobi_shared;
-typedef struct hakobi_halo hakobi_halo;
-
-enum { HAKOBI_MAX_HALO_DIMS = 5 };
-
-/* The grid, slowest dimension first; the first num_dims entries of each array are used. `extents` are this
- * rank's own elements; the other members are equal on every rank. Ranks are numbered in C order. */
-typedef struct hakobi_halo_grid {
-    size_t struct_size;
-    int num_dims;
-    int64_t extents[HAKOBI_MAX_HALO_DIMS];
-    int64_t ghosts_low[HAKOBI_MAX_HALO_DIMS], ghosts_high[HAKOBI_MAX_HALO_DIMS];
-    int ranks[HAKOBI_MAX_HALO_DIMS];
-    int is_periodic[HAKOBI_MAX_HALO_DIMS]; /* not 0: periodic */
-} hakobi_halo_grid;
-
-/* `data` is the first own element: ghosts lie before and after it. */
-typedef struct hakobi_halo_field {
-    size_t struct_size;
-    void* data;
-    int64_t element_bytes;
-    int64_t strides_bytes[HAKOBI_MAX_HALO_DIMS];
-    int64_t num_components; /* 0: 1 */
-    int64_t component_stride_bytes;
-    int64_t memory; /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
-} hakobi_halo_field;
-
-/* Options of hakobi_halo_plan (hakobi::HaloOptions); equal on every rank. */
-typedef struct hakobi_halo_options {
-    size_t struct_size;
-    int corners;      /* HAKOBI_NO: faces only; 0: edges and corners, too */
-    const char* path; /* NULL: "auto"; "direct", "deposit", "cma", "staged", "packed", "parts", "datatype" */
-    double timeout_s; /* longest wait for a neighbour before the program is aborted; 0: no limit */
-} hakobi_halo_options;
-
-/* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never
- * communicates. */
-HAKOBI_API int hakobi_shared_allocate(hakobi_comm* comm, int64_t bytes, hakobi_shared** shared);
-HAKOBI_API void* hakobi_shared_data(const hakobi_shared* shared);
-HAKOBI_API void hakobi_shared_free(hakobi_shared* shared);
-
-/* Collective over `comm`; `options` may be NULL. The fields' memory must stay valid until hakobi_halo_free.
- * On an error *halo is NULL. */
-HAKOBI_API int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fields,
-                                const hakobi_halo_field* fields, const hakobi_halo_options* options,
-                                hakobi_halo** halo);
-/* Between the two calls neither read nor write ghosts, and do not write own elements that are ghosts of a
- * neighbour. Every rank calls them; a call out of order returns HAKOBI_INVALID_ARGUMENT and changes
- * nothing. */
-HAKOBI_API int hakobi_halo_start(hakobi_halo* halo);
-HAKOBI_API int hakobi_halo_wait(hakobi_halo* halo);
-/* The same for fields of a GPU's memory: own elements are sent when what `stream` holds at start_on is done,
- * and what it is given after wait_on finds the ghosts (hakobi::Halo::start). */
-HAKOBI_API int hakobi_halo_start_on(hakobi_halo* halo, void* stream);
-HAKOBI_API int hakobi_halo_wait_on(hakobi_halo* halo, void* stream);
-/* How data reaches each neighbour; valid as long as `halo`. */
-HAKOBI_API const char* hakobi_halo_explain(const hakobi_halo* halo);
-/* Never communicates. */
-HAKOBI_API void hakobi_halo_free(hakobi_halo* halo);
-
-/* ---- Buffer arrays ------------------------------------------------------------------------------------- */
-
-/* Lists of memory pieces that are sent and received as one message (hakobi::BufferArrays;
- * docs/exchange.md). */
-typedef struct hakobi_buffer_arrays hakobi_buffer_arrays;
-typedef struct hakobi_buffer_array hakobi_buffer_array;
-
-/* Options of hakobi_buffer_arrays_get (hakobi::BufferArrayOptions); equal on every rank. */
-typedef struct hakobi_buffer_arrays_options {
-    size_t struct_size;
-    const char* path;   /* NULL: "auto"; "cma", "packed" */
-    int64_t pack_bytes; /* 0: 1 MiB */
-} hakobi_buffer_arrays_options;
-
-/* Collective over `comm`. On an error *arrays is NULL. Freeing never communicates; remaining lists stay
- * usable. */
-HAKOBI_API int hakobi_buffer_arrays_get(hakobi_comm* comm, const hakobi_buffer_arrays_options* options,
-                                        hakobi_buffer_arrays** arrays);
-/* "cma" or "packed"; NULL if there is no such rank. */
-HAKOBI_API const char* hakobi_buffer_arrays_path_to(const hakobi_buffer_arrays* arrays, int rank);
-HAKOBI_API void hakobi_buffer_arrays_free(hakobi_buffer_arrays* arrays);
-
-/* All local: make an empty list, append a piece (its memory must stay valid during operations; sending only
- * reads it), remove all pieces. */
-HAKOBI_API int hakobi_buffer_array_make(const hakobi_buffer_arrays* arrays, hakobi_buffer_array** list);
-HAKOBI_API int hakobi_buffer_array_append(hakobi_buffer_array* list, void* data, int64_t bytes);
-/* The same, and where the piece is: HAKOBI_MEMORY_AUTOMATIC, as above, ... */
-HAKOBI_API int hakobi_buffer_array_append_memory(hakobi_buffer_array* list, void* data, int64_t bytes,
-                                                 int memory);
-HAKOBI_API int hakobi_buffer_array_release(hakobi_buffer_array* list);
-HAKOBI_API int64_t hakobi_buffer_array_bytes(const hakobi_buffer_array* list);
-/* Start an operation and return immediately. Between two ranks, the k-th send with a tag (0 to 10000) matches
- * the k-th receive with that tag. `done` progresses the operation; `done` and `wait` return HAKOBI_FORMAT if
- * the sizes differ. */
-HAKOBI_API int hakobi_buffer_array_send(hakobi_buffer_array* list, int to, int tag);
-HAKOBI_API int hakobi_buffer_array_receive(hakobi_buffer_array* list, int from, int tag);
-HAKOBI_API int hakobi_buffer_array_done(hakobi_buffer_array* list, int* is_done);
-HAKOBI_API int hakobi_buffer_array_wait(hakobi_buffer_array* list);
-/* The same for pieces of a GPU's memory: they are read or written when what `stream` holds at the call is
- * done, and what it is given after wait_on finds them received. */
-HAKOBI_API int hakobi_buffer_array_send_on(hakobi_buffer_array* list, int to, int tag, void* stream);
-HAKOBI_API int hakobi_buffer_array_receive_on(hakobi_buffer_array* list, int from, int tag, void* stream);
-HAKOBI_API int hakobi_buffer_array_wait_on(hakobi_buffer_array* list, void* stream);
-HAKOBI_API void hakobi_buffer_array_free(hakobi_buffer_array* list);
-
-/* ---- Where ranks are ----------------------------------------------------------------------------------- */
-
-/* The node and socket of each rank (hakobi::Topology). */
-typedef struct hakobi_topology hakobi_topology;
-
-/* Traffic between nodes in one exchange of all faces, in the weights' unit: original order, reordered; and in
- * total. */
-typedef struct hakobi_traffic {
-    size_t struct_size;
-    int64_t between_nodes_before, between_nodes_after, total;
-} hakobi_traffic;
-
-/* Determined from the machine (collective over `comm`), or as declared (local; `socket_of_rank` may be
- * NULL). */
-HAKOBI_API int hakobi_topology_discover(hakobi_comm* comm, hakobi_topology** topology);
-HAKOBI_API int hakobi_topology_declare(int num_ranks, const int* node_of_rank, const int* socket_of_rank,
-                                       hakobi_topology** topology);
-HAKOBI_API int hakobi_topology_num_ranks(const hakobi_topology* topology);
-HAKOBI_API int hakobi_topology_num_nodes(const hakobi_topology* topology);
-/* -1 if there is no such rank. */
-HAKOBI_API int hakobi_topology_node_of(const hakobi_topology* topology, int rank);
-HAKOBI_API int hakobi_topology_socket_of(const hakobi_topology* topology, int rank);
-/* Maps the ranks to the positions of a grid of ranks[0] x … in C order (`rank_at`: the rank at each
- * position), so that neighbours share memory as far as possible. `weights`: bytes of a face normal to each
- * dimension; NULL: all equal. `is_periodic` NULL: no dimension is. `traffic` may be NULL. Local. */
-HAKOBI_API int hakobi_topology_reorder(const hakobi_topology* topology, int num_dims, const int* ranks,
-                                       const int64_t* weights, const int* is_periodic, int* rank_at,
-                                       hakobi_traffic* traffic);
-HAKOBI_API void hakobi_topology_free(hakobi_topology* topology);
-
-/* The same processes, renumbered so that the ranks form the grid in C order. Collective over `comm`;
- * `rank_at` (num_ranks entries) is equal on every rank. On an error *reordered is NULL. */
-HAKOBI_API int hakobi_comm_reordered(hakobi_comm* comm, int num_ranks, const int* rank_at,
-                                     hakobi_comm** reordered);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <hakobi_exchange.h>
 
 #endif

@@ -80,7 +80,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         out->add_flag("--restart", options.is_restart,
                       "go on after the last step of PREFIX that holds a state, on any number of ranks")
             ->excludes(replace);
-    out->add_flag("--keep-pieces", options.output.keep_pieces,
+    out->add_flag("--keep-pieces", options.output.per_process.keep_pieces,
                   "per-process: leave the pieces for `hakobi gather`");
 
     auto* model = app.add_option_group("Model");
@@ -150,7 +150,7 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         if (equals == std::string::npos || equals == 0) return refuse("--hint takes NAME=VALUE, not " + hint);
         options.output.hints[hint.substr(0, equals)] = hint.substr(equals + 1);
     }
-    if (asynchronous->count() > 0) options.output.asynchronous = is_asynchronous;
+    if (asynchronous->count() > 0) options.output.hidden.on = is_asynchronous;
     if (!region.empty()) options.region = {region[0], region[1], region[2], region[3]};
     if (interval->count() > 0) options.output_interval_min = interval_min;
     options.is_single_precision = precision == "single";

@@ -37,35 +37,42 @@ class StepWriter {
         }
     }
 
+    /// The fields of the steps. Collective.
+    void define(Output& output) {
+        const auto define = [&](Values& values, const char* name, const char* units, const char* long_name,
+                                const char* standard_name) {
+            values.id = output.define({.name = name,
+                                       .units = units,
+                                       .long_name = long_name,
+                                       .standard_name = standard_name,
+                                       .type = sizeof(T) == 4 ? ValueType::float32 : ValueType::float64,
+                                       .global = simulation_.block().global});
+        };
+        define(eta_, "eta", "m", "height of the sea surface above mean sea level, NaN where it is dry",
+               "sea_surface_height_above_mean_sea_level");
+        define(u_, "u", "m s-1", "velocity to the east, mean over the depth",
+               "barotropic_eastward_sea_water_velocity");
+        define(v_, "v", "m s-1", "velocity to the north, mean over the depth",
+               "barotropic_northward_sea_water_velocity");
+        define(eta_max_, "eta_max", "m", "highest sea surface so far, NaN where it was never wet", "");
+    }
+
     /// With the state where there is one.
     void write(Output& output, State* state) {
         fill();
-        const Block& block = simulation_.block();
-        const auto put = [&](const char* name, const char* units, const char* long_name,
-                             const char* standard_name, const Values& values) {
+        const auto put = [&](const Values& values) {
             const auto& gpu = simulation_.gpu();
             const T* data = values.on_host.data();
             if (gpu != nullptr) {
                 gpu->copy(values.on_gpu.get(), data, std::ssize(values.on_host) * std::int64_t{sizeof(T)});
                 data = reinterpret_cast<const T*>(values.on_gpu.get());
             }
-            output.put({.name = name,
-                        .units = units,
-                        .long_name = long_name,
-                        .standard_name = standard_name,
-                        .block = block,
-                        .data = std::span<const T>(data, values.on_host.size()),
-                        .memory = gpu != nullptr ? Memory::device : Memory::host,
+            output.put(values.id, simulation_.block(), std::span<const T>(data, values.on_host.size()),
+                       {.memory = gpu != nullptr ? Memory::device : Memory::host,
                         .stream = gpu != nullptr ? gpu->stream() : nullptr});
         };
         output.begin_step(simulation_.time_s());
-        put("eta", "m", "height of the sea surface above mean sea level, NaN where it is dry",
-            "sea_surface_height_above_mean_sea_level", eta_);
-        put("u", "m s-1", "velocity to the east, mean over the depth",
-            "barotropic_eastward_sea_water_velocity", u_);
-        put("v", "m s-1", "velocity to the north, mean over the depth",
-            "barotropic_northward_sea_water_velocity", v_);
-        put("eta_max", "m", "highest sea surface so far, NaN where it was never wet", "", eta_max_);
+        for (const Values* values : {&eta_, &u_, &v_, &eta_max_}) put(*values);
         if (state != nullptr) state->put(output);
         output.end_step();
     }
@@ -89,6 +96,7 @@ class StepWriter {
     }
 
     struct Values {
+        FieldId id{};
         std::vector<T> on_host;
         std::shared_ptr<std::byte> on_gpu;  ///< a copy, which is what is put; null without a GPU
     };
@@ -267,6 +275,8 @@ void run(const Comm& comm, const Options& options) {
     Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
     StepWriter<double> writer_double(comm, *simulation);
     StepWriter<float> writer_single(comm, *simulation);
+    options.is_single_precision ? writer_single.define(output) : writer_double.define(output);
+    if (options.state_every > 0) state.define(output);
 
     MPI_Barrier(comm.handle());
     const double from_s = now_s();

@@ -83,6 +83,7 @@ TEST_F(World, AStateGoesOnToTheBitOnAnotherNumberOfRanks) {
     Simulation first(comm, options, inputs);
     State state(first);
     Output output = Output::create(comm, prefix);
+    state.define(output);
     for (const double time_s :
          {25.0, 2000.0}) {  // while the ground moves, and when waves have left the region
         first.advance_to(time_s, [] {});

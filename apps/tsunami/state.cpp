@@ -40,36 +40,39 @@ Block one_value(bool is_mine) {
 
 }  // namespace
 
+void State::define(Output& output) {
+    const Block& block = simulation_.block();
+    for (const CellName& cell : cell_names)
+        ids_.push_back(output.define(
+            {.name = cell.name, .units = cell.units, .global = block.global, .dims = {"lat", "lon"}}));
+    for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {
+        const std::size_t d = side <= Edges::east ? 0 : 1;
+        ids_.push_back(output.define({.name = outflow_names[static_cast<std::size_t>(side)],
+                                      .units = "m3",
+                                      .global = {block.global[d]},
+                                      .dims = {d == 0 ? "lat" : "lon"}}));
+    }
+    ids_.push_back(output.define(
+        {.name = num_steps_name, .type = ValueType::int64, .global = {1}, .dims = {"state_one"}}));
+}
+
 void State::put(Output& output) {
     Solver& solver = simulation_.solver();
     const Block& block = simulation_.block();
+    auto id = ids_.begin();
     for (const CellName& cell : cell_names) {
         CellField& field = solver.*cell.field;
         field.to_gpu();
-        output.put({.name = cell.name,
-                    .units = cell.units,
-                    .dims = {"lat", "lon"},
-                    .block = block,
-                    .data = std::span<const double>(cells_of(field, field.shown())),
-                    .strides = {field.pitch(), 1},
-                    .memory = field.shown_memory(),
-                    .stream = field.stream()});
+        output.put(*id++, block, std::span<const double>(cells_of(field, field.shown())),
+                   {.strides = {field.pitch(), 1}, .memory = field.shown_memory(), .stream = field.stream()});
     }
     for (const int side : {Edges::west, Edges::east, Edges::south, Edges::north}) {
-        const auto at = static_cast<std::size_t>(side);
-        const std::vector<double>& outflow = solver.outflow_m3()[at];
-        output.put({.name = outflow_names[at],
-                    .units = "m3",
-                    .dims = {side <= Edges::east ? "lat" : "lon"},
-                    .block = side_of(block, side, outflow.size()),
-                    .data = std::span(outflow)});
+        const std::vector<double>& outflow = solver.outflow_m3()[static_cast<std::size_t>(side)];
+        output.put(*id++, side_of(block, side, outflow.size()), outflow);
     }
     num_steps_ = simulation_.num_steps();
     const bool is_mine = block.start[0] == 0 && block.start[1] == 0;
-    output.put({.name = num_steps_name,
-                .dims = {"state_one"},
-                .block = one_value(is_mine),
-                .data = std::span<const std::int64_t>(&num_steps_, is_mine ? 1 : 0)});
+    output.put(*id, one_value(is_mine), std::span<const std::int64_t>(&num_steps_, is_mine ? 1 : 0));
 }
 
 std::optional<std::int64_t> State::last_step(const Input& input) {

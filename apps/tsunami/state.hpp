@@ -4,6 +4,7 @@
 #include <hakobi/input.hpp>
 #include <hakobi/output.hpp>
 #include <optional>
+#include <vector>
 
 #include "simulation.hpp"
 
@@ -17,6 +18,8 @@ class State {
     /// `simulation` stays where it is; nothing is copied.
     explicit State(Simulation& simulation) : simulation_(simulation) {}
 
+    /// The state's fields, before `put`. Collective.
+    void define(Output& output);
     /// Puts the state into the open step; all of it is lent until end_step.
     void put(Output& output);
 
@@ -29,6 +32,7 @@ class State {
   private:
     Simulation& simulation_;
     std::int64_t num_steps_ = 0;
+    std::vector<FieldId> ids_;  ///< in the order in which they are put
 };
 
 }  // namespace hakobi::tsunami

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     hakobi::OutputOptions options{.method = given["--method"]};
     if (given.contains("--resume")) options.if_exists = hakobi::IfExists::resume;
     auto out = hakobi::Output::create(comm, given["--output"], options);
+    const auto field = out.define({.name = "heat", .units = "K", .global = {n, n}});
 
     if (options.if_exists == hakobi::IfExists::resume) {
         auto in = hakobi::Input::open(comm, given["--output"]);
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
             heat.swap(next);
         }
         out.begin_step(1000.0 * (step + 1));
-        out.put({.name = "heat", .units = "K", .block = block, .data = heat, .ghosts = {1, 0}});
+        out.put(field, block, heat, {.ghosts = {1, 0}});
         out.end_step();
     }
 

@@ -10,6 +10,7 @@ program solver
     type(hakobi_comm) :: comm
     type(hakobi_block) :: block
     type(hakobi_output) :: out
+    type(hakobi_field_id) :: field
     type(hakobi_input) :: in
     integer(8), allocatable :: steps(:)
     integer :: unit
@@ -48,6 +49,7 @@ program solver
     block%start(1:2) = [1, first + 1]
     block%count(1:2) = [n, columns]
     call out%create(comm, prefix, method=method, if_exists=if_exists)
+    field = out%define("heat", "K", [n, n])
 
     if (if_exists == "resume") then
         call in%open(comm, prefix)
@@ -75,7 +77,7 @@ program solver
         end do
         step = step + 1
         call out%begin_step(1000d0*step)
-        call out%put("heat", "K", block, heat(:, 1:columns))
+        call out%put(field, block, heat(:, 1:columns))
         call out%end_step()
     end do
 

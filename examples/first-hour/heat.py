@@ -34,6 +34,7 @@ heat[1:-1][(row >= n // 4) & (row < n // 2), n // 4 : n // 2] = 100
 comm = hakobi.Comm.duplicate(world)
 block = hakobi.Block((n, n), (first, 0), (rows, n))
 out = hakobi.Output.create(comm, given.output, method=given.method, if_exists="resume" if given.resume else "fail")
+field = out.define("heat", "K", (n, n))
 
 if given.resume:
     steps = hakobi.Input.open(given.output, comm)
@@ -52,7 +53,7 @@ while step < given.steps:
         at += 0.2 * (around - 4 * at)
     step += 1
     out.begin_step(1000.0 * step)
-    out.put("heat", "K", block, heat[1:-1])
+    out.put(field, block, heat[1:-1])
     out.end_step()
 
 out.close()

@@ -46,16 +46,15 @@ static hakobi_mesh make_column(int rank, int num_ranks) {
     return mesh;
 }
 
-static void put(hakobi_output* out, const char* name, const char* units, int on, int num_components,
-                const double* values) {
-    hakobi_field field = HAKOBI_INIT(hakobi_field);
+static int64_t define(hakobi_output* out, const char* name, const char* units, int on, int num_components) {
+    hakobi_field_definition field = HAKOBI_INIT(hakobi_field_definition);
+    int64_t id;
     field.name = name;
     field.units = units;
     field.on = on;
     field.num_components = num_components;
-    field.type = HAKOBI_FLOAT64;
-    field.data = values;
-    check(hakobi_output_put(out, &field));
+    check(hakobi_output_define(out, &field, &id));
+    return id;
 }
 
 static void write_steps(hakobi_comm* comm, const char* prefix, const char* method) {
@@ -67,12 +66,15 @@ static void write_steps(hakobi_comm* comm, const char* prefix, const char* metho
     double* temperature = malloc(sizeof(double) * (size_t)(mesh.num_points + 1));
     hakobi_output_options options = HAKOBI_INIT(hakobi_output_options);
     hakobi_output* out = NULL;
-    int64_t i, c;
+    int64_t i, c, p_id, velocity_id, temperature_id;
     int step;
     options.method = method;
     options.format = "vtkhdf";
     options.if_exists = HAKOBI_IF_EXISTS_REPLACE;
     check(hakobi_output_create(comm, prefix, &options, &out));
+    p_id = define(out, "p", "Pa", HAKOBI_ON_CELLS, 1);
+    velocity_id = define(out, "U", "m s-1", HAKOBI_ON_CELLS, 3);
+    temperature_id = define(out, "T", "K", HAKOBI_ON_POINTS, 1);
     for (step = 0; step < 2; ++step) {
         for (i = 0; i < mesh.num_cells; ++i) {
             p[i] = 100 * rank + (double)i + 0.5 * step;
@@ -86,9 +88,9 @@ static void write_steps(hakobi_comm* comm, const char* prefix, const char* metho
             for (i = 0; i < mesh.num_points; ++i) points[3 * i] += 0.125;
             check(hakobi_output_put_points(out, HAKOBI_FLOAT64, points, 0));
         }
-        put(out, "p", "Pa", HAKOBI_ON_CELLS, 1, p);
-        put(out, "U", "m s-1", HAKOBI_ON_CELLS, 3, velocity);
-        put(out, "T", "K", HAKOBI_ON_POINTS, 1, temperature);
+        check(hakobi_output_put_values(out, p_id, NULL, p, NULL));
+        check(hakobi_output_put_values(out, velocity_id, NULL, velocity, NULL));
+        check(hakobi_output_put_values(out, temperature_id, NULL, temperature, NULL));
         check(hakobi_output_end_step(out));
     }
     check(hakobi_output_close(out));

@@ -34,6 +34,10 @@ void write(const hakobi::Comm& comm, const std::string& prefix, const std::strin
     const auto num_cells = mine.types.size(), num_points = mine.points.size() / 3;
     auto out = hakobi::Output::create(
         comm, prefix, {.method = method, .format = "vtkhdf", .if_exists = hakobi::IfExists::replace});
+    const auto p_id = out.define({.name = "p", .units = "Pa", .on = hakobi::On::cells});
+    const auto velocity_id =
+        out.define({.name = "U", .units = "m s-1", .on = hakobi::On::cells, .components = 3});
+    const auto temperature_id = out.define({.name = "T", .units = "K", .on = hakobi::On::points});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> p(num_cells), velocity(3 * num_cells), temperature(num_points);
         for (std::size_t i = 0; i < num_cells; ++i) {
@@ -52,9 +56,9 @@ void write(const hakobi::Comm& comm, const std::string& prefix, const std::strin
             for (std::size_t i = 0; i < num_points; ++i) mine.points[3 * i] += 0.125;
             out.put_points(std::span<const double>(mine.points));
         }
-        out.put({.name = "p", .units = "Pa", .data = p, .on = hakobi::On::cells});
-        out.put({.name = "U", .units = "m s-1", .data = velocity, .on = hakobi::On::cells, .components = 3});
-        out.put({.name = "T", .units = "K", .data = temperature, .on = hakobi::On::points});
+        out.put(p_id, {}, p);
+        out.put(velocity_id, {}, velocity);
+        out.put(temperature_id, {}, temperature);
         out.end_step();
     }
     out.close();

@@ -25,6 +25,7 @@ contains
     subroutine write_steps()
         real(real64), parameter :: corners(2, 4) = reshape([0, 0, 1, 0, 1, 1, 0, 1], [2, 4])
         type(hakobi_output) :: out
+        type(hakobi_field_id) :: p_id, velocity_id, temperature_id
         real(real64), allocatable, target :: points(:, :), p(:), velocity(:, :), temperature(:)
         integer, allocatable, target :: connectivity(:, :), offsets(:)
         integer(int8), allocatable, target :: types(:)
@@ -46,6 +47,9 @@ contains
 
         call out%create(comm, prefix, method=method, format="vtkhdf", if_exists="replace", stat=stat, errmsg=text)
         if (stat /= 0) call leave(text)
+        p_id = out%define("p", "Pa", on="cells")
+        velocity_id = out%define("U", "m s-1", on="cells", components=3)
+        temperature_id = out%define("T", "K", on="points")
         do step = 0, 1
             do i = 1, height
                 p(i) = 100*rank + i - 1 + 0.5_real64*step
@@ -59,9 +63,9 @@ contains
                 points(1, :) = points(1, :) + 0.125_real64
                 call out%put_points(points)
             end if
-            call out%put("p", "Pa", hakobi_block(), p, on="cells")
-            call out%put("U", "m s-1", hakobi_block(), velocity, on="cells")
-            call out%put("T", "K", hakobi_block(), temperature, on="points")
+            call out%put(p_id, hakobi_block(), p)
+            call out%put(velocity_id, hakobi_block(), velocity)
+            call out%put(temperature_id, hakobi_block(), temperature)
             call out%end_step(stat=stat, errmsg=text)
             if (stat /= 0) call leave(text)
         end do

@@ -22,6 +22,9 @@ def write(comm: hakobi.Comm, prefix: str, method: str) -> None:
     types = np.full(height, 12, dtype=np.uint8)  # VTK's hexahedron
 
     out = hakobi.Output.create(comm, prefix, method=method, format="vtkhdf", if_exists="replace")
+    p_id = out.define("p", "Pa", on="cells")
+    velocity_id = out.define("U", "m s-1", on="cells", components=3)
+    temperature_id = out.define("T", "K", on="points")
     for step in range(2):
         p = 100 * comm.rank + np.arange(height) + 0.5 * step
         velocity = p[:, None] + [0, 0.25, 0.5]
@@ -32,9 +35,9 @@ def write(comm: hakobi.Comm, prefix: str, method: str) -> None:
         else:
             points[:, 0] += 0.125
             out.put_points(points)
-        out.put("p", "Pa", None, p, on="cells")
-        out.put("U", "m s-1", None, velocity, on="cells")
-        out.put("T", "K", None, temperature, on="points")
+        out.put(p_id, None, p)
+        out.put(velocity_id, None, velocity)
+        out.put(temperature_id, None, temperature)
         out.end_step()
     out.close()
 

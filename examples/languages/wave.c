@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
     hakobi_comm* comm = NULL;
     hakobi_output_options options = HAKOBI_INIT(hakobi_output_options);
     hakobi_output* out = NULL;
+    hakobi_field_definition field = HAKOBI_INIT(hakobi_field_definition);
+    int64_t eta_id, cell_id, number_id, depth_id;
     hakobi_block block;
     const int64_t global[2] = {NY, NX};
     double lat[NY], lon[NX];
@@ -67,6 +69,41 @@ int main(int argc, char** argv) {
     options.num_attributes = 1;
     check(hakobi_output_create(comm, argc > 1 ? argv[1] : "wave", &options, &out));
 
+    /* Once for all steps; an error here is one on every rank. */
+    field.name = "eta";
+    field.units = "m";
+    field.standard_name = "sea_surface_height";
+    field.global = global;
+    field.num_dims = 2;
+    field.attributes = of_eta;
+    field.num_attributes = 2;
+    field.fill_value = &missing;
+    check(hakobi_output_define(out, &field, &eta_id));
+    check(hakobi_output_define(out,
+                               &(hakobi_field_definition){.struct_size = sizeof(hakobi_field_definition),
+                                                          .name = "cell",
+                                                          .long_name = "number of the cell",
+                                                          .global = global,
+                                                          .num_dims = 2,
+                                                          .type = HAKOBI_INT32,
+                                                          .attributes = &of_cell,
+                                                          .num_attributes = 1},
+                               &cell_id));
+    check(hakobi_output_define(out,
+                               &(hakobi_field_definition){.struct_size = sizeof(hakobi_field_definition),
+                                                          .name = "number", /* a scalar */
+                                                          .type = HAKOBI_INT64},
+                               &number_id));
+    check(hakobi_output_define(out,
+                               &(hakobi_field_definition){.struct_size = sizeof(hakobi_field_definition),
+                                                          .name = "depth",
+                                                          .units = "m",
+                                                          .global = global,
+                                                          .num_dims = 2,
+                                                          .type = HAKOBI_FLOAT32,
+                                                          .is_static = HAKOBI_YES},
+                               &depth_id));
+
     eta = malloc(sizeof(double) * (size_t)(block.count[0] * block.count[1]));
     cell = malloc(sizeof(int32_t) * (size_t)(block.count[0] * block.count[1]));
     depth = malloc(sizeof(float) * (size_t)(block.count[0] * block.count[1]));
@@ -81,38 +118,11 @@ int main(int argc, char** argv) {
         }
         check(hakobi_output_begin_step(out, 60.0 * step));
         /* end_step reports on every rank what put refuses on one. */
-        hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
-                                               .name = "eta",
-                                               .units = "m",
-                                               .standard_name = "sea_surface_height",
-                                               .block = block,
-                                               .type = HAKOBI_FLOAT64,
-                                               .data = eta,
-                                               .attributes = of_eta,
-                                               .num_attributes = 2,
-                                               .fill_value = &missing});
-        hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
-                                               .name = "cell",
-                                               .long_name = "number of the cell",
-                                               .block = block,
-                                               .type = HAKOBI_INT32,
-                                               .data = cell,
-                                               .attributes = &of_cell,
-                                               .num_attributes = 1});
-        number = step; /* a scalar */
-        hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
-                                               .name = "number",
-                                               .type = HAKOBI_INT64,
-                                               .data = &number,
-                                               .num_values = 1});
-        if (step == 0) /* once for all steps */
-            hakobi_output_put(out, &(hakobi_field){.struct_size = sizeof(hakobi_field),
-                                                   .name = "depth",
-                                                   .units = "m",
-                                                   .block = block,
-                                                   .type = HAKOBI_FLOAT32,
-                                                   .data = depth,
-                                                   .is_static = HAKOBI_YES});
+        hakobi_output_put_values(out, eta_id, &block, eta, NULL);
+        hakobi_output_put_values(out, cell_id, &block, cell, NULL);
+        number = step;
+        hakobi_output_put_values(out, number_id, NULL, &number, NULL);
+        if (step == 0) hakobi_output_put_values(out, depth_id, &block, depth, NULL); /* in all files */
         check(hakobi_output_end_step(out));
     }
     check(hakobi_output_close(out));

@@ -31,35 +31,42 @@ void run(const std::string& prefix, const std::string& method) {
                                        .attributes = {{"institution", "an example"}},
                                        .time_units = "seconds since 2011-03-11 05:46:24",
                                        .if_exists = hakobi::IfExists::replace});
+    // Once for all steps; an error here is one on every rank.
+    const auto eta_id =
+        out.define({.name = "eta",
+                    .units = "m",
+                    .standard_name = "sea_surface_height",
+                    .global = block.global,
+                    .attributes = {{"cell_methods", "time: point"}, {"valid_range", std::vector{0.0, 1e6}}},
+                    .fill_value = -9999.0});
+    const auto cell_id = out.define({.name = "cell",
+                                     .long_name = "number of the cell",
+                                     .type = hakobi::ValueType::int32,
+                                     .global = block.global,
+                                     .attributes = {{"valid_min", 0}}});
+    const auto number_id = out.define({.name = "number", .type = hakobi::ValueType::int64});  // a scalar
+    const auto depth_id = out.define({.name = "depth",
+                                      .units = "m",
+                                      .type = hakobi::ValueType::float32,
+                                      .global = block.global,
+                                      .is_static = true});
     for (int step = 0; step < 2; ++step) {
         std::vector<double> eta;
-        std::vector<std::int32_t> owner;
+        std::vector<std::int32_t> cell;
         std::vector<float> depth;
         for (std::int64_t j = block.start[0]; j < block.start[0] + block.count[0]; ++j) {
             for (std::int64_t i = block.start[1]; i < block.start[1] + block.count[1]; ++i) {
                 eta.push_back(static_cast<double>(1000 * j + i) + 0.25 * step);
-                owner.push_back(static_cast<std::int32_t>(j * nx + i));
+                cell.push_back(static_cast<std::int32_t>(j * nx + i));
                 depth.push_back(static_cast<float>(10 * j));
             }
         }
         out.begin_step(60.0 * step);
-        out.put({.name = "eta",
-                 .units = "m",
-                 .standard_name = "sea_surface_height",
-                 .block = block,
-                 .data = eta,
-                 .attributes = {{"cell_methods", "time: point"}, {"valid_range", std::vector{0.0, 1e6}}},
-                 .fill_value = -9999.0});
-        out.put({.name = "cell",
-                 .long_name = "number of the cell",
-                 .block = block,
-                 .data = owner,
-                 .attributes = {{"valid_min", 0}}});
-        const std::int64_t number = step;  // a scalar
-        out.put({.name = "number", .block = {}, .data = std::span(&number, 1)});
-        // Once for all steps.
-        if (step == 0)
-            out.put({.name = "depth", .units = "m", .block = block, .data = depth, .is_static = true});
+        out.put(eta_id, block, eta);
+        out.put(cell_id, block, cell);
+        const std::int64_t number = step;
+        out.put(number_id, {}, std::span(&number, 1));
+        if (step == 0) out.put(depth_id, block, depth);  // in all files
         out.end_step();
     }
     out.close();

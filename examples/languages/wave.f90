@@ -10,6 +10,7 @@ program wave
     type(hakobi_block) :: block
     type(hakobi_output) :: out
     type(hakobi_axis) :: axes(2)
+    type(hakobi_field_id) :: eta_id, cell_id, number_id, depth_id
     real(real64), allocatable, target :: eta(:, :)
     integer(int32), allocatable, target :: cell(:, :)
     real(real32), allocatable, target :: depth(:, :)
@@ -31,6 +32,15 @@ program wave
                     attributes=[hakobi_attribute("institution", text="an example")], stat=stat, errmsg=text)
     if (stat /= 0) call leave(text)
 
+    ! Once for all steps; an error here is one on every rank.
+    eta_id = out%define("eta", "m", [nx, ny], standard_name="sea_surface_height", fill_value=-9999.0_real64, &
+                        attributes=[hakobi_attribute("cell_methods", text="time: point"), &
+                                    hakobi_attribute("valid_range", values=[0.0_real64, 1e6_real64])])
+    cell_id = out%define("cell", "1", [nx, ny], hakobi_int32, long_name="number of the cell", &
+                         attributes=[hakobi_attribute("valid_min", integers=[0_int64])])
+    number_id = out%define("number", type=hakobi_int64)  ! a scalar
+    depth_id = out%define("depth", "m", [nx, ny], hakobi_float32, is_static=.true.)
+
     allocate (eta(block%count(1), block%count(2)), cell(block%count(1), block%count(2)))
     allocate (depth(block%count(1), block%count(2)))
     do step = 0, 1
@@ -44,14 +54,11 @@ program wave
             end do
         end do
         call out%begin_step(60.0_real64*step)
-        call out%put("eta", "m", block, eta, standard_name="sea_surface_height", fill_value=-9999.0_real64, &
-                     attributes=[hakobi_attribute("cell_methods", text="time: point"), &
-                                 hakobi_attribute("valid_range", values=[0.0_real64, 1e6_real64])])
-        call out%put("cell", "1", block, cell, long_name="number of the cell", &
-                     attributes=[hakobi_attribute("valid_min", integers=[0_int64])])
+        call out%put(eta_id, block, eta)
+        call out%put(cell_id, block, cell)
         number = step
-        call out%put("number", "1", hakobi_block(), number)  ! a scalar
-        if (step == 0) call out%put("depth", "m", block, depth, is_static=.true.)  ! once for all steps
+        call out%put(number_id, hakobi_block(), number)
+        if (step == 0) call out%put(depth_id, block, depth)  ! in all files
         call out%end_step(stat=stat, errmsg=text)
         if (stat /= 0) call leave(text)
     end do

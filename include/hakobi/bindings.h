@@ -16,10 +16,14 @@ extern "C" {
 /* In the place of a call that makes an object (hakobi_output_create, hakobi_input_open, hakobi_halo_plan,
  * ...). Collective over `comm` with the other ranks' call; never returns HAKOBI_OK. */
 HAKOBI_API int hakobi_comm_refuse(hakobi_comm* comm, const char* text);
+/* In the place of hakobi_output_define. Collective with the other ranks' call; never returns HAKOBI_OK. */
+HAKOBI_API int hakobi_output_refuse_define(hakobi_output* out, const char* text);
 /* In the place of a put of any kind. Local: hakobi_output_end_step reports `text` on every rank. */
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
 /* In the place of hakobi_input_read. Collective. */
 HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
+/* In the place of a local call. Local: HAKOBI_INVALID_ARGUMENT, and `text` is hakobi_error_text's. */
+HAKOBI_API int hakobi_refuse(const char* text);
 
 /* For programs without an MPI binding: MPI_Init_thread(FUNNELED) unless MPI is initialised, and MPI_Finalize
  * if this library initialised MPI and it is not finalised. Collective over MPI_COMM_WORLD. */

@@ -12,6 +12,7 @@
 #include <hakobi/comm.hpp>
 #include <hakobi/device.hpp>
 #include <hakobi/error.hpp>
+#include <hakobi/field.hpp>
 #include <hakobi/grib.hpp>
 #include <hakobi/halo.hpp>
 #include <hakobi/hints.hpp>

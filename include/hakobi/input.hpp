@@ -118,6 +118,10 @@ class HAKOBI_EXPORT Input {
     /// ask for different fields; format for a file that has become shorter. Pieces read like their gathered
     /// file: elements that no rank put are 0. After an error the memory's contents are undefined.
     void read(const FieldRead& read);
+    /// The same for this rank alone: the others need not read, and nothing is communicated. For reads that
+    /// ranks do at different times or not at all; where all read, `read` is faster, since neighbours share
+    /// accesses. Local; errors are thrown here alone.
+    void read_independent(const FieldRead& read);
     /// The step's mesh. Local; throws not_found if it has none.
     [[nodiscard]] InputMesh mesh(std::int64_t step = -1) const;
     /// Reads this rank's share of the step's mesh: consecutive whole pieces, distributed so that the ranks

@@ -5,8 +5,8 @@
 #include <hakobi/axis.hpp>
 #include <hakobi/block.hpp>
 #include <hakobi/comm.hpp>
-#include <hakobi/device.hpp>
 #include <hakobi/export.hpp>
+#include <hakobi/field.hpp>
 #include <hakobi/gather.hpp>
 #include <hakobi/hints.hpp>
 #include <hakobi/if_exists.hpp>
@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace hakobi {
@@ -58,14 +57,19 @@ struct OutputOptions {
     /// survives a crash of the system. Not hidden, that is before end_step returns.
     bool sync = false;
     /// Hidden output: end_step returns once the values are copied, and they are stored while the program
-    /// continues. Unset: HAKOBI_ASYNCHRONOUS (1 or 0); without it, hidden if the method supports it and
-    /// memory suffices (see Output::explain). True with a method that does not support it (`parallel`) throws
-    /// invalid_argument.
-    std::optional<bool> asynchronous = {};
-    /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits. 0:
-    /// 256 MiB, or an eighth of the free memory if that is less. `pipelined` allocates its collective buffers
-    /// in any case.
-    std::int64_t asynchronous_bytes = 0;
+    /// continues.
+    struct Hidden {
+        /// Unset: HAKOBI_ASYNCHRONOUS (1 or 0); without it, on if the method supports it and memory suffices
+        /// (see Output::explain). True with a method that does not support it (`parallel`) throws
+        /// invalid_argument.
+        std::optional<bool> on = {};
+        /// Limit per node for copies that wait to be stored, at least 1 MiB; a step that does not fit waits.
+        /// 0: 256 MiB, or an eighth of the free memory if that is less. `pipelined` allocates its collective
+        /// buffers in any case.
+        std::int64_t bytes = 0;
+    } hidden = {};
+    std::optional<bool> asynchronous = {};  ///< older name of hidden.on; both must not differ
+    std::int64_t asynchronous_bytes = 0;    ///< older name of hidden.bytes
     int writer_stride = 0;  ///< `writers`: every n-th rank writes; 0: one in four, at least one per node
     /// Limit for other ranks' data that `root`, `writers` and gathering hold at one time; at least 4096.
     std::int64_t buffer_bytes = 64 << 20;
@@ -84,9 +88,22 @@ struct OutputOptions {
     /// with their own `compression` are left out. Throws `unsupported` with `per-process` or with
     /// OutputOptions::compression.
     bool overview = false;
-    /// `per-process`: keep the pieces for `hakobi gather` instead of gathering them in close.
-    bool keep_pieces = false;
-    Hints hints = {};  ///< MPI-IO's and Hakobi's (hints.hpp)
+    /// A stage in front of the steps' place (docs/steps.md), for runs on one node: steps are written to a
+    /// folder there, and go to their place while the program continues.
+    struct Stage {
+        std::string folder = {};  ///< it exists; "": HAKOBI_STAGE, else no stage
+        std::int64_t bytes = 0;   ///< what may lie there; 0: HAKOBI_STAGE_BYTES, else half of what is free
+        /// How fast steps go on, up to close, in bytes a second; 0: HAKOBI_STAGE_RATE, else without a limit.
+        std::int64_t bytes_s = 0;
+        /// How long close tries a place that takes nothing; unset: HAKOBI_STAGE_PATIENCE, else 120.
+        std::optional<std::int64_t> patience_s = {};
+    } stage = {};
+    /// The method `per-process`.
+    struct PerProcess {
+        bool keep_pieces = false;  ///< keep them for `hakobi gather` instead of gathering them in close
+    } per_process = {};
+    bool keep_pieces = false;  ///< older name of per_process.keep_pieces
+    Hints hints = {};          ///< MPI-IO's and Hakobi's (hints.hpp)
 };
 
 /// Seconds that this rank has spent in Output, by phase.
@@ -101,61 +118,6 @@ struct OutputTimes {
     double run_s = 0;     ///< from create to close: the total
     double cpu_s = 0;  ///< processor time of this process's I/O threads since create; not in the other phases
     std::int64_t bytes = 0;  ///< size of the values put by this rank
-};
-
-/// A field of one step. `data` must stay valid and unchanged until end_step returns, with hidden output too.
-/// The ranks' blocks must not overlap; elements that no block covers get the fill value. A block without
-/// dimensions is a scalar: all ranks put it, and the file gets rank 0's value.
-struct Field {
-    using Data = std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>,
-                              std::span<const std::int64_t>, std::span<const std::int8_t>,
-                              std::span<const std::uint8_t>, std::span<const std::int16_t>,
-                              std::span<const std::uint16_t>, std::span<const std::uint32_t>,
-                              std::span<const std::uint64_t>>;
-    std::string name;  ///< letters, digits, underscore
-    std::string units = "1";
-    std::string long_name = {};
-    std::string standard_name = {};  ///< CF's, or ""
-    /// Names of the dimensions, slowest first. A name that is no axis of OutputOptions gets no coordinate
-    /// variable. Empty: see OutputOptions::axes.
-    std::vector<std::string> dims = {};
-    /// Override OutputOptions for this field; "" and 0 do not. 52 keeps all bits.
-    std::string compression = {};
-    int significant_bits = 0;
-    /// This rank's part; `global` equal on all ranks. A rank with several blocks of a field (adaptive meshes)
-    /// puts each under the same name; a rank with none puts an empty block.
-    Block block;
-    /// Native byte order. block.num_elements() values in C order without gaps, unless `ghosts` or `strides`
-    /// is given.
-    Data data;
-    /// Layers of ghost elements around the block in memory, one entry per dimension. `data` is the array
-    /// including them; they are not written.
-    std::vector<std::int64_t> ghosts = {};
-    /// Distance between neighbouring elements in memory, in elements, one non-negative entry per dimension.
-    /// `data` begins with the block's first element and includes its last.
-    std::vector<std::int64_t> strides = {};
-    /// Where `data` is: device memory is copied straight to where it is stored from, ghosts and strides on
-    /// the way.
-    Memory memory = Memory::automatic;
-    /// Device memory: the stream whose work makes the values. They are copied when what it holds at `put` is
-    /// done.
-    DeviceStream stream = nullptr;
-    /// Further attributes, CF's or your own: "valid_range", "cell_methods", "flag_meanings", …
-    Attributes attributes = {};
-    /// Value of elements that no rank puts, of data's type; readers treat it as missing (`_FillValue`).
-    /// Unset: NaN for real types; for integers 0, and no `_FillValue`.
-    std::optional<FillValue> fill_value = {};
-    /// Fields of the same step that are this field's coordinates (CF's attribute): {"lat", "lon"}, both
-    /// two-dimensional.
-    std::vector<std::string> coordinates = {};
-    /// Constant in time: the field has no time dimension. Once put, it is in this step's file and in all
-    /// later files; each rank keeps a copy of its part. Put again, it changes from that step on.
-    bool is_static = false;
-    /// points, cells: a field on the mesh (Output::put_mesh), with empty `block` and `dims`. `data` has
-    /// `components` values per point or cell, in the mesh's order; `strides` with two entries gives the
-    /// distance between elements and between components. A name is either a point field or a cell field.
-    On on = On::grid;
-    std::int64_t components = 1;  ///< 3 for a vector, 9 for a tensor (row by row); equal on all ranks
 };
 
 /// Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`,
@@ -195,12 +157,27 @@ class HAKOBI_EXPORT Output {
     /// was not ended is abandoned.
     ~Output();
 
+    /// Defines a field of this output's steps, once for all of them. Collective; `definition` equal on all
+    /// ranks. A step has the fields that are put in it. Throws invalid_argument or unsupported where ranks
+    /// define different fields, a name is defined twice, or the format, the grid's axes or the output's other
+    /// options do not go with the field; the output stays as it was.
+    [[nodiscard]] FieldId define(const FieldDefinition& definition);
+
     /// Opens the next step at model time `time` (in time_units). All ranks call it in the same order; it does
     /// not communicate. A call out of order (begin_step while a step is open; put or end_step without one)
     /// throws invalid_argument immediately and changes nothing.
     void begin_step(double time);
-    /// Adds a field, or a further block of it, to the open step. All ranks put the same fields; the order of
-    /// their first blocks must be equal. Does not communicate: end_step reports errors in the fields.
+    /// Puts this rank's block of a defined field into the open step, or a further one (adaptive meshes). All
+    /// ranks put the same fields; the order of their first blocks must be equal. The blocks must not overlap;
+    /// elements that no block covers get the fill value. Empty `block`: a scalar, whose value is rank 0's; a
+    /// field on the mesh, with `components` values per point or cell in the mesh's order; with empty `data`,
+    /// and where the definition has `global`, a rank that has nothing.
+    /// `data` has the values in C order without gaps, unless `layout` says otherwise, and stays valid and
+    /// unchanged until end_step returns, with hidden output too. Does not communicate: end_step reports
+    /// errors, on every rank.
+    void put(FieldId field, const Block& block, Field::Data data, const MemoryLayout& layout = {});
+    /// The same for a field that is described with each step: the older form, kept for one whose description
+    /// changes from step to step.
     void put(const Field& field);
 
     /// Sets the open step's mesh; before its first field, format vtkhdf only. Every rank puts its part, even

@@ -17,9 +17,10 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.collectives import CollectivePlan, Collectives
     from hakobi.errors import ExistsError, FormatError, HakobiError, InputError, RunError, StorageError
     from hakobi.exchange import BufferArray, BufferArrays, Halo, HaloGrid, allocate_shared
+    from hakobi.fields import Block, FieldId
     from hakobi.input import Input, InputField
     from hakobi.mesh import InputMesh, MeshPart
-    from hakobi.output import Axis, Block, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
+    from hakobi.output import Axis, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
     from hakobi.store import Store, open_store
     from hakobi.topology import Reordering, Topology, reordered
     from hakobi.uncaught import report_errors
@@ -29,13 +30,14 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
 #: Public name -> module that has it.
 _EXPORTS = {
     "Axis": "hakobi.output",
-    "Block": "hakobi.output",
+    "Block": "hakobi.fields",
     "BufferArray": "hakobi.exchange",
     "BufferArrays": "hakobi.exchange",
     "CollectivePlan": "hakobi.collectives",
     "Collectives": "hakobi.collectives",
     "Comm": "hakobi.output",
     "ExistsError": "hakobi.errors",
+    "FieldId": "hakobi.fields",
     "FormatError": "hakobi.errors",
     "HakobiError": "hakobi.errors",
     "Halo": "hakobi.exchange",
@@ -70,6 +72,7 @@ __all__ = [
     "Collectives",
     "Comm",
     "ExistsError",
+    "FieldId",
     "FormatError",
     "HakobiError",
     "Halo",

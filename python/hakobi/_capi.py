@@ -51,7 +51,8 @@ class OutputOptionsC(_Sized):  # hakobi_output_options
         ("num_attributes", c_int64), ("time_units", c_char_p), ("calendar", c_char_p), ("compression", c_char_p),
         ("asynchronous_bytes", c_int64), ("buffer_bytes", c_int64), ("hints", POINTER(HintC)), ("num_hints", c_int64),
         ("significant_bits", c_int), ("writer_stride", c_int), ("asynchronous", c_int), ("sync", c_int),
-        ("overview", c_int), ("keep_pieces", c_int), ("steps_per_file", c_int64),)
+        ("overview", c_int), ("keep_pieces", c_int), ("steps_per_file", c_int64), ("stage", c_char_p),
+        ("stage_bytes", c_int64), ("stage_bytes_s", c_int64), ("stage_patience_s", c_int64),)
 
 class FieldC(_Sized):  # hakobi_field
     _fields_ = (
@@ -61,6 +62,18 @@ class FieldC(_Sized):  # hakobi_field
         ("strides", POINTER(c_int64)), ("attributes", POINTER(AttributeC)), ("num_attributes", c_int64),
         ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64), ("memory", c_int),
         ("stream", c_void_p),)
+
+class FieldDefinitionC(_Sized):  # hakobi_field_definition
+    _fields_ = (
+        ("name", c_char_p), ("units", c_char_p), ("long_name", c_char_p), ("standard_name", c_char_p),
+        ("dims", c_char_p), ("coordinates", c_char_p), ("compression", c_char_p), ("attributes", POINTER(AttributeC)),
+        ("num_attributes", c_int64), ("fill_value", c_void_p), ("global_", POINTER(c_int64)), ("num_dims", c_int),
+        ("type", c_int), ("significant_bits", c_int), ("is_static", c_int), ("on", c_int), ("num_components", c_int),)
+
+class MemoryLayoutC(_Sized):  # hakobi_memory_layout
+    _fields_ = (
+        ("ghosts", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("num_values", c_int64), ("type", c_int),
+        ("memory", c_int), ("stream", c_void_p),)
 
 class MeshC(_Sized):  # hakobi_mesh
     _fields_ = (
@@ -157,7 +170,9 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_int, c_void_p, c_int, c_int, POINTER(BlockC),)), "split"),
     ((c_int, (c_int, c_void_p, c_int, POINTER(c_int),)), "dims_of_ranks"),
     ((c_int, (c_void_p, c_char_p, POINTER(OutputOptionsC), POINTER(c_void_p),)), "output_create"),
+    ((c_int, (c_void_p, POINTER(FieldDefinitionC), POINTER(c_int64),)), "output_define"),
     ((c_int, (c_void_p, c_double,)), "output_begin_step"),
+    ((c_int, (c_void_p, c_int64, POINTER(BlockC), c_void_p, POINTER(MemoryLayoutC),)), "output_put_values"),
     ((c_int, (c_void_p, POINTER(FieldC),)), "output_put"),
     ((c_int, (c_void_p, POINTER(MeshC),)), "output_put_mesh"),
     ((c_int, (c_void_p, c_int, c_void_p, c_int64,)), "output_put_points"),
@@ -176,7 +191,7 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_int64, c_char_p, POINTER(InputFieldC),)), "input_get_field"),
     ((c_int, (c_void_p, c_int64, c_int, POINTER(AxisC),)), "input_get_axis"),
     ((c_int, (c_void_p, c_int64, c_char_p, c_int, POINTER(AttributeC),)), "input_get_attribute"),
-    ((c_int, (c_void_p, POINTER(FieldReadC),)), "input_read"),
+    ((c_int, (c_void_p, POINTER(FieldReadC),)), "input_read input_read_independent"),
     ((c_int, (c_void_p, c_int64, POINTER(InputMeshC),)), "input_get_mesh"),
     ((c_int, (c_void_p, c_int64, POINTER(MeshPartC),)), "input_read_mesh"),
     ((None, (POINTER(MeshPartC),)), "mesh_part_free"),
@@ -213,7 +228,8 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64,)), "store_read"),
     ((c_int, (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64),)), "grib_values"),
     ((c_int, (c_void_p, c_int64, c_char_p, c_void_p, c_int64, POINTER(c_int64),)), "grib_array"),
-    ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse input_refuse"),
+    ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse_define output_refuse input_refuse"),
+    ((c_int, (c_char_p,)), "refuse"),
     ((c_int, (POINTER(c_void_p),)), "comm_duplicate_world"),
     ((c_int, (c_int,)), "mpi_takes_device_memory"),
     ((c_int, (c_void_p, c_char_p, c_void_p, POINTER(c_int64),)), "listing_column"),

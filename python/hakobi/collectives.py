@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 
 
 class CollectivePlan:
-    """A planned operation. `explanation` names the chosen algorithm and the reason."""
+    """A planned operation."""
 
     def __init__(self, handle: ctypes.c_void_p, input_bytes: int, output_bytes: int) -> None:
         self._library = load()
@@ -46,6 +46,10 @@ class CollectivePlan:
     def __repr__(self) -> str:
         state = "" if self._lent is None else "under way; "
         return shown(self, f"{state}{self.explanation.splitlines()[0]}")
+
+    def explain(self) -> str:
+        """The chosen algorithm and the reason, for people. Local."""
+        return self.explanation
 
     def execute(self, input_: AnyArray | None, output: AnyArray, *, stream: Any = None) -> None:
         """Executes the operation. Collective. `input_` may be `output`; for a broadcast it is None. Either may be a

@@ -117,6 +117,10 @@ class Halo:
         state = ", under way" if self._is_under_way else ""
         return shown(self, f"{count_text(len(self._fields), 'field')}{state}; {self.explanation.splitlines()[0]}")
 
+    def explain(self) -> str:
+        """How data reaches each neighbour, for people. Local."""
+        return self.explanation
+
     @classmethod
     def plan(
         cls,

@@ -30,8 +30,9 @@ from hakobi._library import MAX_DIMS, TYPES, check, load, shown
 from hakobi.attributes import Attribute, attribute_of_c, hints_for_c, printable, text_for_c
 from hakobi.device_arrays import AnyArray, lend
 from hakobi.errors import HakobiError, InputError
+from hakobi.fields import Block, block_for_c
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
-from hakobi.output import Axis, Block, Comm, _block_of
+from hakobi.output import Axis, Comm
 
 if TYPE_CHECKING:
     import xarray
@@ -182,6 +183,29 @@ class Input:
         assert values is not None  # without memory for them the library has raised
         return values
 
+    @overload
+    def read_independent(self, name: str, *, step: int = -1, block: Block | None = None) -> npt.NDArray[Any]: ...
+    @overload
+    def read_independent(
+        self, name: str, *, step: int = -1, block: Block | None = None, out: _Out, stream: Any = None
+    ) -> _Out: ...
+    def read_independent(
+        self,
+        name: str,
+        *,
+        step: int = -1,
+        block: Block | None = None,
+        out: AnyArray | None = None,
+        stream: Any = None,
+    ) -> AnyArray:
+        """Reads as `read` does, for this rank alone: local, without the other ranks, and the error is this rank's.
+        Where all ranks read, `read` is faster."""
+        handle = self._open("read_independent")
+        wanted, values, _keep = self._wanted(name, step, block, out, stream)
+        check(self._library, self._library.hakobi_input_read_independent(handle, wanted))
+        assert values is not None
+        return values
+
     def mesh(self, step: int = -1) -> InputMesh:
         """The size of a step's mesh. Local. Raises InputError if it has none."""
         found = InputMeshC()
@@ -267,7 +291,7 @@ class Input:
         if field.dtype is None:
             raise InputError(f"values of type {field.type} cannot be read")
         if block is not None:
-            wanted.block = _block_of(block)
+            wanted.block = block_for_c(block)
         shape = tuple(block.count) if block is not None else field.shape
         if min(shape, default=0) < 0:
             return wanted, None, None  # as above

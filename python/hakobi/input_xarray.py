@@ -11,7 +11,7 @@ import xarray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from hakobi.output import Block
+from hakobi.fields import Block
 
 if TYPE_CHECKING:
     from hakobi.input import Input, InputField

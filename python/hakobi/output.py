@@ -3,8 +3,9 @@
     comm = hakobi.Comm.duplicate(MPI.COMM_WORLD)                    # collective
     block = hakobi.split((ny, nx), comm.size, comm.rank)            # local
     out = hakobi.Output.create(comm, "run", method="pipelined")     # collective
+    field = out.define("eta", "m", (ny, nx))                        # collective
     out.begin_step(time_s)
-    out.put("eta", "m", block, eta)                                 # keep eta unchanged until end_step returns
+    out.put(field, block, eta)                                      # keep eta unchanged until end_step returns
     out.end_step()                                                  # collective: same exception on every rank, or none
     out.close()                                                     # collective
 
@@ -16,19 +17,17 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from hakobi import _library
-from hakobi._capi import CONSTANTS, AxisC, BlockC, FieldC, OutputOptionsC, OutputTimesC
+from hakobi._capi import CONSTANTS, AxisC, BlockC, OutputOptionsC, OutputTimesC
 from hakobi._library import TYPES, check, load, shown
 from hakobi.attributes import (
     AttributeLike,
@@ -40,8 +39,9 @@ from hakobi.attributes import (
     text_for_c,
     yes_or_no,
 )
-from hakobi.device_arrays import AnyArray, Lent, lend
+from hakobi.device_arrays import AnyArray, lend
 from hakobi.errors import InputError, unknown_name
+from hakobi.fields import Block, FieldId, definition_for_c, field_of, names_for_c, values_for_c
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
 
 #: Output.create's `if_exists` -> HAKOBI_IF_EXISTS_FAIL, …
@@ -98,28 +98,6 @@ class Comm:
         """Releases the duplicate; close all objects that use it before. Collective; a second call does nothing."""
         handle, self._handle = self._handle, ctypes.c_void_p()
         check(self._library, self._library.hakobi_comm_free(handle))
-
-
-@dataclass(frozen=True)
-class Block:
-    """A rank's rectangular part of a global array, slowest dimension first; `start` counts from 0."""
-
-    global_: tuple[int, ...]
-    start: tuple[int, ...]
-    count: tuple[int, ...]
-
-    @property
-    def slices(self) -> tuple[slice, ...]:
-        """The index that selects this part of the global array.
-
-        >>> Block((4, 6), (2, 0), (2, 3)).slices
-        (slice(2, 4, None), slice(0, 3, None))
-        """
-        return tuple(slice(first, first + num) for first, num in zip(self.start, self.count, strict=True))
-
-    @property
-    def num_elements(self) -> int:
-        return prod(self.count)
 
 
 @dataclass(frozen=True)
@@ -254,6 +232,10 @@ class Output:
         if_exists: str = "fail",
         overview: bool = False,
         steps_per_file: int | str | None = None,
+        stage: str | PathLike[str] = "",
+        stage_bytes: int = 0,
+        stage_bytes_s: int = 0,
+        stage_patience_s: int | None = None,
         hints: Mapping[str, str] | None = None,
     ) -> Output:
         """Collective over `comm`; all arguments equal on all ranks. `axes`: the grid's dimensions, slowest first.
@@ -269,6 +251,10 @@ class Output:
 
         `steps_per_file`: how many steps a file takes, or "all"; None: HAKOBI_STEPS_PER_FILE, or 1. A step is in its
         file, for every reader, once it is complete; the file is called after its first step (format netcdf4).
+
+        `stage`: a folder of this node, to which steps are written first, at most `stage_bytes` (0: half of what is
+        free); they go to their place while the program continues, at `stage_bytes_s` up to `close` (0: without limit),
+        which tries a place that takes nothing for `stage_patience_s` (None: 120).
 
         `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
         `significant_bits` rounds their floating-point values to that many mantissa bits before.
@@ -300,6 +286,9 @@ class Output:
             options.asynchronous_bytes = int_for_c(asynchronous_bytes, 64)
             options.buffer_bytes = int_for_c(buffer_bytes, 64)
             options.steps_per_file = _steps_per_file_for_c(steps_per_file)
+            options.stage = text_for_c("stage", fspath(stage)) or None
+            options.stage_bytes, options.stage_bytes_s = int_for_c(stage_bytes, 64), int_for_c(stage_bytes_s, 64)
+            options.stage_patience_s = 0 if stage_patience_s is None else int_for_c(stage_patience_s, 64) or -1
         except (InputError, TypeError) as error:
             check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
         options.sync, options.overview = yes_or_no(sync), yes_or_no(overview)
@@ -307,11 +296,74 @@ class Output:
         check(library, library.hakobi_output_create(comm._handle, path, options, handle))
         return cls(handle, fspath(prefix))
 
+    def define(
+        self,
+        name: str,
+        units: str = "1",
+        global_: Sequence[int] | None = None,
+        dtype: npt.DTypeLike = "float64",
+        *,
+        on: str = "grid",
+        components: int = 1,
+        long_name: str = "",
+        standard_name: str = "",
+        dims: Iterable[str] = (),
+        compression: str = "",
+        significant_bits: int = 0,
+        attributes: Mapping[str, AttributeLike] | None = None,
+        fill_value: float | np.generic | None = None,
+        coordinates: Iterable[str] = (),
+        is_static: bool = False,
+    ) -> FieldId:
+        """Defines a field of this output's steps, once for all of them. Collective; all arguments equal on all ranks.
+
+        `global_`: the array's extents, slowest first; None: those of each step's blocks, which cannot be checked here,
+        also for scalars and fields on the mesh. `dtype`: float32, float64, or an integer of 8 to 64 bits.
+        `dims`: names of the dimensions, slowest first; needed if they are no axes or the axes' lengths are ambiguous.
+        `compression`, `significant_bits`: override those of create for this field.
+
+        `attributes`: further attributes. `fill_value`: value of elements that no rank puts, of the field's type
+        (default: NaN for floats, 0 otherwise). `coordinates`: names of the fields that are its coordinates, such as the
+        two-dimensional `("lat", "lon")`. `is_static`: constant in time, put once. `on`: "points" or "cells" of the mesh
+        (`put_mesh`), with `components` values each.
+
+        Raises InputError where ranks define different fields, a name is defined twice, or the format, the axes or the
+        options of create do not go with the field. The output stays as it was.
+        """
+        if not self._handle:
+            raise InputError("define: the output is closed", code="invalid_argument")
+        number = ctypes.c_int64()
+        try:
+            texts = {"long_name": long_name, "standard_name": standard_name, "compression": compression}
+            definition = definition_for_c(
+                name,
+                units,
+                global_,
+                dtype,
+                on,
+                components,
+                fill_value,
+                attributes or {},
+                dims,
+                coordinates,
+                texts,
+                significant_bits,
+                is_static,
+            )
+        except (InputError, TypeError) as error:
+            reason = printable(f"field {name}: {error}")
+            check(self._library, self._library.hakobi_output_refuse_define(self._handle, reason))
+        check(self._library, self._library.hakobi_output_define(self._handle, definition, number))
+        return FieldId(name, number.value, on)
+
     def begin_step(self, time: float) -> None:
         """Opens the next step at model time `time`, in time_units. Every rank calls it; it does not communicate."""
         check(self._library, self._library.hakobi_output_begin_step(self._handle, time))
         self._is_open = True
 
+    @overload
+    def put(self, field: FieldId, block: Block | None, values: AnyArray | None, *, stream: Any = None) -> None: ...
+    @overload
     def put(
         self,
         name: str,
@@ -330,22 +382,19 @@ class Output:
         coordinates: Iterable[str] = (),
         is_static: bool = False,
         stream: Any = None,
-    ) -> None:
-        """Adds a field to the open step. All ranks put the same fields in the same order; it does not communicate.
+    ) -> None: ...
+    def put(self, *given: Any, **named: Any) -> None:
+        """Puts this rank's block of a defined field into the open step, or a further one. All ranks put the same fields
+        in the same order; it does not communicate. The older form, with a name, describes the field with each step, as
+        `define` does.
 
-        `values`: 32- or 64-bit floats, or 8- to 64-bit integers, in native byte order, with the block's shape or flat
-        in C order. A view of a larger array works, such as `eta[1:-1, 1:-1]` of an array with ghosts. It is not copied:
-        do not change it before end_step returns. A rank with several blocks of a field puts each under the same name.
-        `dims`: names of the dimensions, slowest first; needed if they are no axes or the axes' lengths are ambiguous.
-        `compression`, `significant_bits`: override those of create for this field.
+        `values`: of the field's type, in native byte order, with the block's shape or flat in C order. A view of a
+        larger array works, such as `eta[1:-1, 1:-1]` of an array with ghosts. It is not copied: do not change it before
+        end_step returns. `Block((), (), ())` is a scalar's block: all ranks put it, and rank 0's value is written. None
+        and None: this rank has nothing of a field with `global_`.
 
-        `attributes`: further attributes. `fill_value`: value of elements that no rank puts, of the values' type
-        (default: NaN for floats, 0 otherwise). `coordinates`: names of the fields that are its coordinates, such as the
-        two-dimensional `("lat", "lon")`. `is_static`: constant in time, put once. `Block((), (), ())` is a scalar's
-        block: all ranks put it, and rank 0's value is written.
-
-        `on`: "points" or "cells" of the mesh (`put_mesh`). Then `block` is None, and `values` have the shape (n,), (n,
-        3) for a vector, or (n, 9) or (n, 3, 3) for a tensor, where n is this rank's number of points or cells.
+        Of a field on the mesh `block` is None, and `values` have the shape (n,), (n, 3) for a vector, or (n, 9) or (n,
+        3, 3) for a tensor, where n is this rank's number of points or cells.
 
         `values` may be a GPU's: an array of CuPy, PyTorch, JAX or another library with `__cuda_array_interface__` or
         DLPack. They are copied when what the stream holds now is done. `stream`: CuPy's, PyTorch's or a number; None:
@@ -355,10 +404,43 @@ class Output:
         Only a missing begin_step raises InputError immediately.
         """
         self._require_step("put")
+        is_defined = "field" in named or (bool(given) and isinstance(given[0], FieldId))
+        (self._put_values if is_defined else self._put_described)(*given, **named)
+
+    def _put_values(self, field: FieldId, block: Block | None, values: AnyArray | None, stream: Any = None) -> None:
+        try:
+            num_elements = self._mesh_counts[field.on == "cells"]
+            block_c, address, layout, keep = values_for_c(field, block, values, stream, num_elements)
+        except (InputError, TypeError) as error:
+            self._library.hakobi_output_refuse(self._handle, printable(f"field {field.name}: {error}"))
+            return
+        self._lent.append(keep)
+        # Its code is end_step's to report.
+        self._library.hakobi_output_put_values(self._handle, field.number, block_c, address, layout)
+
+    def _put_described(
+        self,
+        name: str,
+        units: str,
+        block: Block | None,
+        values: AnyArray,
+        *,
+        on: str = "grid",
+        long_name: str = "",
+        standard_name: str = "",
+        dims: Iterable[str] = (),
+        compression: str = "",
+        significant_bits: int = 0,
+        attributes: Mapping[str, AttributeLike] | None = None,
+        fill_value: float | np.generic | None = None,
+        coordinates: Iterable[str] = (),
+        is_static: bool = False,
+        stream: Any = None,
+    ) -> None:
         try:
             array = lend(values, stream)
             if on == "grid":
-                lent = _field_of(name, units, tuple(dims), block, array)
+                lent = field_of(name, units, tuple(dims), block, array)
             elif block is not None or tuple(dims):
                 raise InputError("a field on the mesh has no block and no dims: put(name, units, None, values)")
             else:
@@ -371,7 +453,7 @@ class Output:
             lent.attributes = attributes_for_c(attributes or {})
             lent.num_attributes = len(attributes or {})
             lent.fill_value = fill.ctypes.data if fill is not None else None
-            lent.coordinates = b",".join(text_for_c("a coordinate's name", name) for name in coordinates)
+            lent.coordinates = names_for_c("a coordinate's name", coordinates)
             lent.is_static = yes_or_no(is_static)
         except (InputError, TypeError) as error:
             self._library.hakobi_output_refuse(self._handle, printable(f"field {name}: {error}"))
@@ -566,61 +648,3 @@ def _axis_for_c(axis: Axis) -> AxisC:
         attributes=attributes_for_c(axis.attributes),
         num_attributes=len(axis.attributes),
     )
-
-
-def _field_of(name: str, units: str, dims: tuple[str, ...], block: Block | None, lent: Lent) -> FieldC:
-    """The field that put lends to C. Raises InputError for values that cannot be lent."""
-    if block is None:
-        raise InputError("it has no block: None is for fields on a mesh (on)")
-    block_c, values = _block_of(block), lent.array
-    problem = _problem_with(block, values)
-    if problem:
-        raise InputError(problem)
-    strides = [step // values.itemsize for step in values.strides]
-    reach = sum((count - 1) * step for count, step in zip(values.shape, strides, strict=True))
-    is_flat = values.flags.c_contiguous
-    return FieldC(
-        name=text_for_c("name", name),
-        units=text_for_c("units", units),
-        block=block_c,
-        type=TYPES[values.dtype.name],
-        data=values.ctypes.data if values.size else None,
-        num_values=values.size if is_flat or not values.size else reach + 1,
-        strides=None if is_flat else (ctypes.c_int64 * _library.MAX_DIMS)(*strides),
-        dims=b",".join(text_for_c("a dimension's name", dim) for dim in dims),
-        memory=lent.memory,
-        stream=lent.stream,
-    )
-
-
-def _block_of(block: Block) -> BlockC:
-    """The block for C. Raises InputError."""
-    if not isinstance(block, Block):
-        raise InputError(f"its block is a {type(block).__name__}, not a Block")
-    try:
-        parts = [[operator.index(number) for number in part] for part in (block.global_, block.start, block.count)]
-    except TypeError:
-        parts = [[1 << 63]]
-    if not all(-(1 << 63) <= number < 1 << 63 for part in parts for number in part):  # ctypes would cut them
-        raise InputError(f"its block is not of whole numbers of 64 bits: {block}")
-    if len({len(part) for part in parts}) != 1 or len(parts[0]) > _library.MAX_DIMS:
-        raise InputError(f"global_, start and count of its block differ in length, or exceed {_library.MAX_DIMS}")
-    return BlockC(len(parts[0]), *((ctypes.c_int64 * _library.MAX_DIMS)(*part) for part in parts))
-
-
-def _problem_with(block: Block, values: npt.NDArray[Any]) -> str:
-    """Why `values` cannot be lent as the block's values, or ""."""
-    if isinstance(values, np.ma.MaskedArray):
-        return "a MaskedArray, whose mask would not be written: put values.filled(fill_value)"
-    if values.dtype.name not in TYPES or not values.dtype.isnative:
-        return f"dtype {values.dtype.str}, not native {', '.join(TYPES)}"
-    count = tuple(block.count)  # of a list, too
-    if values.shape not in (count, (prod(count),)):
-        return f"the array's shape {values.shape} is not the block's {count}"
-    if values.flags.c_contiguous:
-        return ""
-    if values.shape != count:
-        return "a flat array is contiguous: ascontiguousarray makes such a copy"
-    if any(step < 0 or step % values.itemsize for step in values.strides):
-        return f"the array's strides {values.strides} go backwards or split values: ascontiguousarray makes a copy"
-    return ""

@@ -6,9 +6,17 @@
 #include <hakobi/bindings.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace hakobi::test {
+
+inline std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file.good()) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
 
 /// A communicator of the C interface, and a folder that all ranks share for the time of a test.
 class CApiTest : public testing::Test {
@@ -38,6 +46,19 @@ class CApiTest : public testing::Test {
         MPI_Allreduce(&code, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
         EXPECT_EQ(lowest, highest);
         return code;
+    }
+
+    hakobi_block split(std::int64_t ny, std::int64_t nx) const {
+        const std::int64_t global[] = {ny, nx};
+        hakobi_block block;
+        EXPECT_EQ(hakobi_split(2, global, size_, rank_, &block), HAKOBI_OK) << text();
+        return block;
+    }
+    hakobi_output* create(const std::string& name) const {
+        hakobi_output* out = nullptr;
+        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/" + name).c_str(), nullptr, &out), HAKOBI_OK)
+            << text();
+        return out;
     }
 
     hakobi_comm* comm_ = nullptr;

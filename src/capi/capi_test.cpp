@@ -2,7 +2,6 @@
 #include <hakobi/version.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,27 +10,7 @@
 
 namespace {
 
-class CApi : public hakobi::test::CApiTest {
-  protected:
-    hakobi_block split(std::int64_t ny, std::int64_t nx) const {
-        const std::int64_t global[] = {ny, nx};
-        hakobi_block block;
-        EXPECT_EQ(hakobi_split(2, global, size_, rank_, &block), HAKOBI_OK) << text();
-        return block;
-    }
-    hakobi_output* create(const std::string& name) const {
-        hakobi_output* out = nullptr;
-        EXPECT_EQ(hakobi_output_create(comm_, (folder_ + "/" + name).c_str(), nullptr, &out), HAKOBI_OK)
-            << text();
-        return out;
-    }
-};
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file.good()) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
+class CApi : public hakobi::test::CApiTest {};
 
 TEST_F(CApi, WritesTheBytesThatCppWrites) {
     const hakobi_block block = split(7, 5);
@@ -69,7 +48,8 @@ TEST_F(CApi, WritesTheBytesThatCppWrites) {
     cpp.end_step();
     cpp.close();
     comm.free();
-    EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
+    EXPECT_EQ(hakobi::test::contents(folder_ + "/c_000000.nc"),
+              hakobi::test::contents(folder_ + "/cpp_000000.nc"));
 }
 
 TEST_F(CApi, CompressesAsCppDoes) {
@@ -110,7 +90,8 @@ TEST_F(CApi, CompressesAsCppDoes) {
     cpp.end_step();
     cpp.close();
     comm.free();
-    EXPECT_EQ(contents(folder_ + "/c_000000.nc"), contents(folder_ + "/cpp_000000.nc"));
+    EXPECT_EQ(hakobi::test::contents(folder_ + "/c_000000.nc"),
+              hakobi::test::contents(folder_ + "/cpp_000000.nc"));
 }
 
 TEST_F(CApi, StepsOfAnEarlierRunAreRefusedResumedOrReplaced) {
@@ -150,6 +131,7 @@ TEST_F(CApi, WhatIsNoOptionOnOneRankCreateReportsOnAll) {
         {[](hakobi_output_options& o) { o.if_exists = 3; }, "if_exists is 3"},
         {[](hakobi_output_options& o) { o.sync = 2; }, "sync is 2, not HAKOBI_YES"},
         {[](hakobi_output_options& o) { o.buffer_bytes = 1; }, "buffer_bytes is 1"},
+        {[](hakobi_output_options& o) { o.stage_patience_s = -7; }, "option stage.patience_s is -7"},
         {[](hakobi_output_options& o) { o.num_axes = 2; }, "num_axes is 2, but there are none"},
         {[](hakobi_output_options& o) { o.axes = &without_values, o.num_axes = 1; }, "axis x: no values"},
         {[](hakobi_output_options& o) { o.hints = &without_value, o.num_hints = 1; }, "hint cb_nodes"},
@@ -192,6 +174,43 @@ TEST_F(CApi, ACalendarIsWrittenAndReadBack) {
     EXPECT_EQ(hakobi_input_close(in), HAKOBI_OK);
     hakobi_input_free(in);
     EXPECT_EQ(hakobi_input_calendar(nullptr), nullptr);
+}
+
+TEST_F(CApi, OneRankReadsWhileTheOthersDoNot) {
+    const hakobi_block block = split(4, 6);
+    const std::vector<double> values(static_cast<std::size_t>(block.count[0] * block.count[1]), 2.5);
+    hakobi_output* out = create("run");
+    auto field = HAKOBI_INIT(hakobi_field);
+    field.name = "a";
+    field.block = block;
+    field.type = HAKOBI_FLOAT64;
+    field.data = values.data();
+    EXPECT_EQ(hakobi_output_begin_step(out, 0), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_put(out, &field), HAKOBI_OK);
+    EXPECT_EQ(hakobi_output_end_step(out), HAKOBI_OK) << text();
+    EXPECT_EQ(hakobi_output_close(out), HAKOBI_OK) << text();
+    hakobi_output_free(out);
+    hakobi_input* in = nullptr;
+    ASSERT_EQ(hakobi_input_open(comm_, (folder_ + "/run").c_str(), nullptr, &in), HAKOBI_OK) << text();
+    if (rank_ == size_ - 1) {
+        std::vector<double> found(24);
+        auto read = HAKOBI_INIT(hakobi_field_read);
+        read.name = "a";
+        read.step = -1;
+        read.type = HAKOBI_FLOAT64;
+        read.data = found.data();
+        read.num_values = 24;
+        EXPECT_EQ(hakobi_input_read_independent(in, &read), HAKOBI_OK) << text();
+        EXPECT_EQ(found, std::vector<double>(24, 2.5));
+        read.name = "b";
+        EXPECT_EQ(hakobi_input_read_independent(in, &read), HAKOBI_NOT_FOUND);
+        EXPECT_EQ(hakobi_error_rank(), -1);
+        EXPECT_EQ(hakobi_input_read_independent(in, nullptr), HAKOBI_INVALID_ARGUMENT);
+        EXPECT_EQ(hakobi_refuse("an array of another shape"), HAKOBI_INVALID_ARGUMENT);
+        EXPECT_EQ(text(), "an array of another shape");
+    }
+    EXPECT_EQ(hakobi_input_close(in), HAKOBI_OK);
+    hakobi_input_free(in);
 }
 
 TEST_F(CApi, AFieldThatOneRankCannotPutFailsTheStepOnAll) {

@@ -17,7 +17,9 @@ struct hakobi_comm {
 };
 
 struct hakobi_output {
+    hakobi::Comm comm;  ///< its own
     hakobi::Output output;
+    std::map<std::int64_t, hakobi::FieldDefinition> defined;  ///< by FieldId
     std::string explanation;
     std::int64_t num_points,
         num_cells;  ///< of this rank's part of the mesh: what fields that say no number have

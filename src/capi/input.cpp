@@ -285,6 +285,19 @@ int hakobi_input_read(hakobi_input* in, const hakobi_field_read* read) {
     });
 }
 
+int hakobi_input_read_independent(hakobi_input* in, const hakobi_field_read* read) {
+    return guarded([&] {
+        hakobi::Input& input = require_input(in, "hakobi_input_read_independent").input;
+        if (read == nullptr)
+            throw Error(ErrorCode::invalid_argument, "hakobi_input_read_independent: read is NULL");
+        input.read_independent(translated(input, taken(read, "hakobi_field_read")));
+    });
+}
+
+int hakobi_refuse(const char* text) {
+    return hakobi::capi::remember(ErrorCode::invalid_argument, text_or(text));
+}
+
 int hakobi_input_get_mesh(const hakobi_input* in, int64_t step, hakobi_input_mesh* mesh) {
     return guarded([&] {
         const hakobi::InputMesh found = require_input(in, "hakobi_input_get_mesh").input.mesh(step);

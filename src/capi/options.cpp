@@ -87,7 +87,7 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
     take(from.time_units, options.time_units);
     take(from.calendar, options.calendar);
     take(from.compression, options.compression);
-    take(from.asynchronous_bytes, options.asynchronous_bytes);
+    take(from.asynchronous_bytes, options.hidden.bytes);
     take(from.buffer_bytes, options.buffer_bytes);
     options.hints = hints_of(from.hints, from.num_hints);
     options.significant_bits = from.significant_bits;
@@ -96,11 +96,16 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
         refuse_option("if_exists is " + std::to_string(from.if_exists) +
                       ", no value of HAKOBI_IF_EXISTS_...");
     options.if_exists = static_cast<IfExists>(from.if_exists);
-    if (from.asynchronous != 0) options.asynchronous = yes(from.asynchronous, false, "asynchronous");
+    if (from.asynchronous != 0) options.hidden.on = yes(from.asynchronous, false, "asynchronous");
     options.sync = yes(from.sync, false, "sync");
     options.overview = yes(from.overview, false, "overview");
-    options.keep_pieces = yes(from.keep_pieces, false, "keep_pieces");
+    options.per_process.keep_pieces = yes(from.keep_pieces, false, "keep_pieces");
     options.steps_per_file = from.steps_per_file;
+    take(from.stage, options.stage.folder);
+    options.stage.bytes = from.stage_bytes;
+    options.stage.bytes_s = from.stage_bytes_s;
+    if (from.stage_patience_s != 0)
+        options.stage.patience_s = from.stage_patience_s == HAKOBI_NO ? 0 : from.stage_patience_s;
     return options;
 }
 

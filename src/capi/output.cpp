@@ -1,11 +1,9 @@
 #include <hakobi/bindings.h>
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
-#include <string_view>
 
 #include "base/guard.hpp"
+#include "capi/fields.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "capi/options.hpp"
@@ -23,143 +21,6 @@ namespace {
 
 void require_output(const hakobi_output* out, const char* call) {
     if (out == nullptr) throw Error(ErrorCode::invalid_argument, std::string(call) + ": out is NULL");
-}
-
-hakobi::Block block_of(const hakobi_block& block, bool is_scalar) {
-    const int least = is_scalar ? 0 : 1;
-    if (block.num_dims < least || block.num_dims > HAKOBI_MAX_DIMS) {
-        throw Error(ErrorCode::invalid_argument,
-                    "num_dims of its block is " + std::to_string(block.num_dims) + ", not " +
-                        std::to_string(least) + " to " + std::to_string(HAKOBI_MAX_DIMS));
-    }
-    const auto entries = [&](const int64_t* first) {
-        return std::vector<std::int64_t>(first, first + block.num_dims);
-    };
-    return {.global = entries(block.global), .start = entries(block.start), .count = entries(block.count)};
-}
-
-/// How many values memory that the block needs has at least, where the caller does not say.
-std::int64_t num_needed(const hakobi::Field& field) {
-    std::int64_t needed = 1;
-    for (std::size_t d = 0; d < field.block.count.size(); ++d) {
-        const std::int64_t count = field.block.count[d];
-        std::int64_t extent = count;
-        bool overflows = false;
-        if (!field.ghosts.empty()) {
-            std::int64_t both = 0;
-            overflows = __builtin_mul_overflow(field.ghosts[d], 2, &both) ||
-                        __builtin_add_overflow(count, both, &extent);
-        }
-        if (!field.strides.empty()) {
-            std::int64_t reach = 0;
-            overflows = __builtin_mul_overflow(count - 1, field.strides[d], &reach) ||
-                        __builtin_add_overflow(needed, reach, &needed);
-        } else {
-            overflows = overflows || __builtin_mul_overflow(needed, extent, &needed);
-        }
-        if (overflows) return 0;
-    }
-    return field.block.num_elements() == 0 ? 0 : needed;
-}
-
-template <class Value>
-std::span<const Value> values_of(const hakobi_field& field, const hakobi::Field& translated,
-                                 std::int64_t num_elements) {
-    if (field.data == nullptr) return {};
-    hakobi::Field sized = translated;
-    if (translated.on != hakobi::On::grid) {
-        sized.block.count = {num_elements};
-        if (translated.components > 1) sized.block.count.push_back(translated.components);
-    }
-    const std::int64_t num_values = field.num_values != 0 ? field.num_values : num_needed(sized);
-    if (num_values <= 0) return {};
-    return {static_cast<const Value*>(field.data), static_cast<std::size_t>(num_values)};
-}
-
-/// "lat,lon" taken apart.
-std::vector<std::string> names_in(const char* list) {
-    std::vector<std::string> names;
-    for (std::string_view rest = list != nullptr ? list : ""; !rest.empty();) {
-        const std::size_t end = std::min(rest.find(','), rest.size());
-        names.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return names;
-}
-
-template <class Value>
-void take(const hakobi_field& field, std::int64_t num_elements, hakobi::Field& result) {
-    result.data = values_of<Value>(field, result, num_elements);
-    if (field.fill_value != nullptr) {
-        Value value;
-        std::memcpy(&value, field.fill_value, sizeof(value));
-        result.fill_value = value;
-    }
-}
-
-/// `num_elements`: of the mesh that the field is on, on this rank.
-hakobi::Field field_of(const hakobi_field& field, std::int64_t num_elements) {
-    hakobi::Field result;
-    result.name = text_or(field.name);
-    result.units = text_or(field.units, "1");
-    result.long_name = text_or(field.long_name);
-    result.standard_name = text_or(field.standard_name);
-    result.dims = names_in(field.dims);
-    if (field.on < HAKOBI_ON_GRID || field.on > HAKOBI_ON_CELLS)
-        throw Error(ErrorCode::invalid_argument, std::to_string(field.on) + " is no value of `on`");
-    result.on = static_cast<hakobi::On>(field.on);
-    result.components = field.num_components != 0 ? field.num_components : 1;
-    const bool is_on_mesh = result.on != hakobi::On::grid;
-    result.block = block_of(field.block, field.num_values == 1 || is_on_mesh);
-    result.coordinates = names_in(field.coordinates);
-    result.is_static = hakobi::capi::yes(field.is_static, false, "is_static");
-    result.attributes = hakobi::capi::attributes_of(field.attributes, field.num_attributes);
-    const int num_dims = is_on_mesh ? (result.components > 1 ? 2 : 1) : field.block.num_dims;
-    const auto entries = [&](const int64_t* first) {
-        return first == nullptr ? std::vector<std::int64_t>()
-                                : std::vector<std::int64_t>(first, first + num_dims);
-    };
-    result.ghosts = entries(field.ghosts);
-    result.strides = entries(field.strides);
-    result.compression = text_or(field.compression);
-    result.significant_bits = field.significant_bits;
-    result.memory = hakobi::capi::memory_called(field.memory);
-    result.stream = field.stream;
-    switch (field.type) {
-        case HAKOBI_FLOAT64:
-            take<double>(field, num_elements, result);
-            break;
-        case HAKOBI_FLOAT32:
-            take<float>(field, num_elements, result);
-            break;
-        case HAKOBI_INT32:
-            take<std::int32_t>(field, num_elements, result);
-            break;
-        case HAKOBI_INT64:
-            take<std::int64_t>(field, num_elements, result);
-            break;
-        case HAKOBI_INT8:
-            take<std::int8_t>(field, num_elements, result);
-            break;
-        case HAKOBI_UINT8:
-            take<std::uint8_t>(field, num_elements, result);
-            break;
-        case HAKOBI_INT16:
-            take<std::int16_t>(field, num_elements, result);
-            break;
-        case HAKOBI_UINT16:
-            take<std::uint16_t>(field, num_elements, result);
-            break;
-        case HAKOBI_UINT32:
-            take<std::uint32_t>(field, num_elements, result);
-            break;
-        case HAKOBI_UINT64:
-            take<std::uint64_t>(field, num_elements, result);
-            break;
-        default:
-            throw Error(ErrorCode::invalid_argument, std::to_string(field.type) + " is not a type of values");
-    }
-    return result;
 }
 
 template <class Value>
@@ -234,11 +95,40 @@ int hakobi_output_create(hakobi_comm* comm, const char* prefix, const hakobi_out
             hakobi::guarded("hakobi_output_create", [&] { values = output_options_of(options); }));
         hakobi::mpi::agree_or_throw(comm->comm, local);
         auto handle = std::unique_ptr<hakobi_output>(
-            new hakobi_output{.output = hakobi::Output::create(comm->comm, prefix, std::move(values)),
+            new hakobi_output{.comm = comm->comm,
+                              .output = hakobi::Output::create(comm->comm, prefix, std::move(values)),
+                              .defined = {},
                               .explanation = {},
                               .num_points = 0,
                               .num_cells = 0});
         *out = handle.release();
+    });
+}
+
+int hakobi_output_define(hakobi_output* out, const hakobi_field_definition* definition, int64_t* field) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_define");
+        if (field != nullptr) *field = 0;
+        hakobi::FieldDefinition translated;
+        const hakobi::Status local = hakobi::guarded("hakobi_output_define", [&]() -> hakobi::Status {
+            if (definition == nullptr || field == nullptr)
+                return {ErrorCode::invalid_argument, std::string("hakobi_output_define: ") +
+                                                         (field == nullptr ? "field" : "definition") +
+                                                         " is NULL"};
+            translated = hakobi::capi::definition_of(taken(definition, "hakobi_field_definition"));
+            return {};
+        });
+        hakobi::mpi::agree_or_throw(out->comm, local);
+        const hakobi::FieldId id = out->output.define(translated);
+        *field = static_cast<int64_t>(id);
+        out->defined.emplace(*field, std::move(translated));
+    });
+}
+
+int hakobi_output_refuse_define(hakobi_output* out, const char* text) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_refuse_define");
+        hakobi::mpi::agree_or_throw(out->comm, {ErrorCode::invalid_argument, text_or(text)});
     });
 }
 
@@ -256,11 +146,33 @@ int hakobi_output_put(hakobi_output* out, const hakobi_field* field) {
         hakobi::Field translated;
         try {
             const hakobi_field known = taken(field, "hakobi_field");
-            translated = field_of(known, known.on == HAKOBI_ON_POINTS ? out->num_points : out->num_cells);
+            translated = hakobi::capi::field_of(
+                known, known.on == HAKOBI_ON_POINTS ? out->num_points : out->num_cells);
         } catch (const Error& error) {
             refuse(*out, "field " + text_or(field->name) + ": " + error.what());
         }
         out->output.put(translated);
+    });
+}
+
+int hakobi_output_put_values(hakobi_output* out, int64_t field, const hakobi_block* block, const void* data,
+                             const hakobi_memory_layout* layout) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_put_values");
+        const auto found = out->defined.find(field);
+        hakobi::capi::Lent lent;
+        if (found != out->defined.end()) {
+            const hakobi::FieldDefinition& definition = found->second;
+            try {
+                const hakobi_memory_layout known = taken(layout, "hakobi_memory_layout");
+                lent = hakobi::capi::lent_of(
+                    definition, block, data, known,
+                    definition.on == hakobi::On::points ? out->num_points : out->num_cells);
+            } catch (const Error& error) {
+                refuse(*out, "field " + definition.name + ": " + error.what());
+            }
+        }
+        out->output.put(static_cast<hakobi::FieldId>(field), lent.block, lent.data, lent.layout);
     });
 }
 

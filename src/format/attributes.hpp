@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <hakobi/attribute.hpp>
+#include <hakobi/field.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace hakobi::format {
 
-enum class ValueType : std::uint8_t;
+using hakobi::ValueType;
 
 /// The type that an attribute's numbers get in a file: the field's own for those attributes of a field to
 /// which CF assigns it.

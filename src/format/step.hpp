@@ -15,19 +15,6 @@
 
 namespace hakobi::format {
 
-/// The element types of fields, in the order of Field::Data's alternatives.
-enum class ValueType : std::uint8_t {
-    float64 = 0,
-    float32 = 1,
-    int32 = 2,
-    int64 = 3,
-    int8 = 4,
-    uint8 = 5,
-    int16 = 6,
-    uint16 = 7,
-    uint32 = 8,
-    uint64 = 9
-};
 inline constexpr ValueType last_value_type = ValueType::uint64;
 
 [[nodiscard]] std::int64_t bytes_of(ValueType type);

@@ -7,6 +7,7 @@
 //  3. All ranks agree on how it went.
 //
 // One process alone goes the same way, without the engine and without agreements.
+#include <cassert>
 #include <hakobi/input.hpp>
 
 #include <algorithm>
@@ -22,10 +23,10 @@
 #include "input/destination.hpp"
 #include "input/device_destination.hpp"
 #include "input/mesh_reading.hpp"
+#include "input/opened_file.hpp"
 #include "input/piece_table.hpp"
 #include "input/steps.hpp"
-#include "input/windowed.hpp"
-#include "io/engine.hpp"
+#include "io/options.hpp"
 #include "mpi/messages.hpp"
 #include "region/copy.hpp"
 #include "region/cursor.hpp"
@@ -38,22 +39,24 @@ namespace {
 
 using input::Destination;
 
+/// The way of a read: with all ranks of `comm`, or, where that is empty, of this process alone.
+struct Means {
+    Comm comm;
+    input::OpenedFile opened{};
+    io::DeviceMemory device{};
+    input::PieceTable pieces{};
+};
+
 }  // namespace
 
 struct HAKOBI_HIDDEN Input::Impl {
-    Comm comm;            // empty: this process alone
     std::string prefix;   // as the system knows it
     std::string backend;  // what stood before it: "posix:", a decorator. Values are read through that
-    io::EngineOptions engine_options;
     input::Steps steps;
     std::vector<std::vector<InputField>> shown;  // as `steps.found` has them
     bool is_closed = false;
-    std::unique_ptr<io::Engine> engine;  // of the file at engine_path
-    std::string engine_path;
-    io::DeviceMemory device;
-    storage::FilePtr file;  // alone: the one at file_path, read last
-    std::string file_path;
-    input::PieceTable pieces;
+    Means together;  // of those who opened it: `read`'s
+    Means alone;     // read_independent's
 
     /// Local; invalid_argument where the prefix names no files.
     Status set_prefix(std::string_view given);
@@ -73,12 +76,9 @@ struct HAKOBI_HIDDEN Input::Impl {
                    : field.offsets_of_steps[static_cast<std::size_t>(steps.steps_in_file[step])];
     }
 
-    mpi::Agreed agree_on_read(const Status& local, const FieldRead& read) const;
-    // Collective, and noexcept for the reason that Output's are.
-    mpi::Agreed run_read(const FieldRead& read) noexcept;
-    mpi::Agreed read_by_engine(const std::string& path, std::int64_t offset_bytes, const Destination& to);
-    mpi::Agreed close_engine() noexcept;
-    Status read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to);
+    static mpi::Agreed agree_on_read(const Comm& comm, const Status& local, const FieldRead& read);
+    // Collective over the means' ranks, and noexcept for the reason that Output's are.
+    mpi::Agreed run_read(const FieldRead& read, Means& means) noexcept;
     static Status read_by_format(const format::Format& format, const std::string& path,
                                  const format::FoundField& field, std::int64_t step_in_file,
                                  const Destination& to);
@@ -89,6 +89,7 @@ void Input::Impl::throw_if_closed(const char* call) const {
 }
 
 Result<std::size_t> Input::Impl::index_of(std::int64_t step) const {
+    assert(!steps.numbers.empty());
     if (step == -1) return steps.numbers.size() - 1;
     const auto at = std::ranges::lower_bound(steps.numbers, step);
     if (at != steps.numbers.end() && *at == step) return static_cast<std::size_t>(at - steps.numbers.begin());
@@ -115,7 +116,7 @@ Result<std::size_t> Input::Impl::index_of(std::string_view name, std::size_t ste
     return Status(ErrorCode::not_found, text + (names.empty() ? " none)" : names.size() > 20 ? ", …)" : ")"));
 }
 
-mpi::Agreed Input::Impl::agree_on_read(const Status& local, const FieldRead& read) const {
+mpi::Agreed Input::Impl::agree_on_read(const Comm& comm, const Status& local, const FieldRead& read) {
     if (!comm) return {local, -1};
     ByteWriter writer;
     writer.put_text(read.name);
@@ -129,55 +130,6 @@ mpi::Agreed Input::Impl::agree_on_read(const Status& local, const FieldRead& rea
     return mpi::agree(
         comm, {ErrorCode::invalid_argument, "read: the ranks ask for different fields: this one for " +
                                                 read.name + " of step " + std::to_string(read.step)});
-}
-
-mpi::Agreed Input::Impl::close_engine() noexcept {
-    if (!engine) return {};
-    const std::unique_ptr<io::Engine> closing = std::move(engine);
-    engine_path.clear();
-    return closing->close();
-}
-
-mpi::Agreed Input::Impl::read_by_engine(const std::string& path, std::int64_t offset_bytes,
-                                        const Destination& to) {
-    if (engine_path != path) {
-        if (mpi::Agreed agreed = close_engine(); !agreed.status.ok()) return agreed;
-        mpi::Agreed opened = io::Engine::open(comm, {path, false}, engine_options, engine);
-        if (!opened.status.ok()) {
-            engine.reset();
-            return opened;
-        }
-        engine_path = path;
-    }
-    Region region;
-    Status local = guarded("describing the block", [&] {
-        if (to.memory.empty()) return;
-        region =
-            Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
-    });
-    std::int64_t bytes_read = 0;
-    mpi::Agreed agreed =
-        engine->read_all(region, to.origin, to.memory, bytes_read, local, device.empty() ? nullptr : &device);
-    if (!agreed.status.ok()) {
-        static_cast<void>(close_engine());  // the error is said; the next read begins anew
-        return agreed;
-    }
-    if (bytes_read != region.size_bytes())
-        local = {ErrorCode::format, path + ": the file has become shorter than it says"};
-    return mpi::agree(comm, local);
-}
-
-Status Input::Impl::read_alone(const std::string& path, std::int64_t offset_bytes, const Destination& to) {
-    if (to.memory.empty()) return {};
-    if (!file || file_path != path) {
-        Result<storage::FilePtr> opened = storage::open_file(path, {});
-        if (!opened.ok()) return opened.status();
-        file = std::move(opened).value();
-        file_path = path;
-    }
-    const Region region =
-        Region::subarray(offset_bytes, to.block.global, to.block.start, to.block.count, to.element_bytes);
-    return input::read_region(*file, region, to.origin, to.memory);
 }
 
 Status Input::Impl::read_by_format(const format::Format& format, const std::string& path,
@@ -198,7 +150,7 @@ Status Input::Impl::read_by_format(const format::Format& format, const std::stri
     return {};
 }
 
-mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
+mpi::Agreed Input::Impl::run_read(const FieldRead& read, Means& means) noexcept {
     std::size_t step = 0, field = 0;
     Destination to;
     Status status = guarded("read", [&]() -> Status {
@@ -211,34 +163,33 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read) noexcept {
         Result<Destination> made = input::destination_of(read, found(step).fields[field]);
         if (!made.ok()) return made.status();
         to = std::move(made).value();
-        return input::locate(read, to, device);
+        return input::locate(read, to, means.device);
     });
-    if (mpi::Agreed agreed = agree_on_read(status, read); !agreed.status.ok()) return agreed;
+    if (mpi::Agreed agreed = agree_on_read(means.comm, status, read); !agreed.status.ok()) return agreed;
     const format::FoundField& source = found(step).fields[field];
     const std::string& folder = steps.paths[step];
     const std::string path = source.file.empty() ? folder : series::folder_of(folder) + "/" + source.file;
     const auto read_here = [&](auto how) {
-        return guarded("reading " + path, [&] { return input::read_by_host(comm, to, device, how); });
+        return guarded("reading " + path,
+                       [&] { return input::read_by_host(means.comm, to, means.device, how); });
     };
     if (steps.are_pieces[step] != 0) {
-        if (pieces.folder != path) {
-            if (mpi::Agreed agreed = input::read_piece_table(comm, path, pieces); !agreed.status.ok())
+        if (means.pieces.folder != path) {
+            if (mpi::Agreed agreed = input::read_piece_table(means.comm, path, means.pieces);
+                !agreed.status.ok())
                 return agreed;
         }
         status = read_here(
-            [&](const Destination& at) { return input::read_from_pieces(pieces, field, backend, at); });
+            [&](const Destination& at) { return input::read_from_pieces(means.pieces, field, backend, at); });
     } else if (source.offset_bytes < 0) {
         const format::Format& format = *series::format_of_step(folder);
         status = read_here([&](const Destination& at) {
             return read_by_format(format, path, source, steps.steps_in_file[step], at);
         });
-    } else if (comm) {
-        return read_by_engine(backend + path, offset_of(step, source), to);
     } else {
-        status = read_here(
-            [&](const Destination& at) { return read_alone(backend + path, offset_of(step, source), at); });
+        return means.opened.read(backend + path, offset_of(step, source), to, means.device);
     }
-    return input::agree(comm, status);
+    return input::agree(means.comm, status);
 }
 
 Status Input::Impl::set_prefix(std::string_view given) {
@@ -251,7 +202,7 @@ Status Input::Impl::set_prefix(std::string_view given) {
 }
 
 void Input::Impl::open_steps() {
-    input::find_steps(comm, prefix, steps).throw_if_error();
+    input::find_steps(together.comm, prefix, steps).throw_if_error();
     for (const format::FoundStep& step : steps.found) {
         std::vector<InputField>& fields = shown.emplace_back();
         for (const format::FoundField& field : step.fields) {
@@ -263,13 +214,13 @@ void Input::Impl::open_steps() {
 Input Input::open(const Comm& comm, std::string_view prefix, InputOptions options) {
     if (!comm) throw Error(ErrorCode::invalid_argument, "Input::open: the communicator is empty");
     auto impl = std::make_unique<Impl>();
-    impl->comm = comm;
+    impl->together.comm = comm;
     std::vector<std::string> warnings;
     Status status = guarded("Input::open", [&]() -> Status {
         if (Status named = impl->set_prefix(prefix); !named.ok()) return named;
         Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
         if (!read.ok()) return read.status();
-        impl->engine_options = std::move(read).value();
+        impl->together.opened = input::OpenedFile(comm, std::move(read).value());
         return {};
     });
     mpi::agree_or_throw(comm, status);
@@ -344,7 +295,12 @@ const InputField& Input::field(std::string_view name, std::int64_t step) const {
 
 void Input::read(const FieldRead& read) {
     impl_->throw_if_closed("read");
-    impl_->run_read(read).throw_if_error();
+    impl_->run_read(read, impl_->together).throw_if_error();
+}
+
+void Input::read_independent(const FieldRead& read) {
+    impl_->throw_if_closed("read_independent");
+    impl_->run_read(read, impl_->alone).throw_if_error();
 }
 
 InputMesh Input::mesh(std::int64_t step) const {
@@ -354,7 +310,7 @@ InputMesh Input::mesh(std::int64_t step) const {
 
 MeshPart Input::read_mesh(std::int64_t step) {
     impl_->throw_if_closed("read_mesh");
-    const Comm& comm = impl_->comm;
+    const Comm& comm = impl_->together.comm;
     std::optional<input::MeshReading> reading;
     const Status local = guarded("read_mesh", [&]() -> Status {
         Result<std::size_t> at = impl_->index_of(step);
@@ -367,14 +323,15 @@ MeshPart Input::read_mesh(std::int64_t step) {
         return {};
     });
     // As read does first: a rank that refuses takes part in either.
-    impl_->agree_on_read(local, {.name = "the mesh", .step = step}).throw_if_error();
+    Impl::agree_on_read(comm, local, {.name = "the mesh", .step = step}).throw_if_error();
     const auto read = [&](std::string_view name, FieldRead::Data data, Block block) {
         impl_
             ->run_read({.name = std::string(name),
                         .step = step,
                         .block = std::move(block),
                         .data = data,
-                        .memory = Memory::host})
+                        .memory = Memory::host},
+                       impl_->together)
             .throw_if_error();
     };
     // Numbers that come from a file may be any: all ranks look at the same before they make room for them.
@@ -387,7 +344,8 @@ MeshPart Input::read_mesh(std::int64_t step) {
 
 void Input::refuse(std::string_view reason) {
     impl_->throw_if_closed("read");
-    impl_->agree_on_read({ErrorCode::invalid_argument, std::string(reason)}, {}).throw_if_error();
+    Impl::agree_on_read(impl_->together.comm, {ErrorCode::invalid_argument, std::string(reason)}, {})
+        .throw_if_error();
 }
 
 std::string Input::explain(std::string_view name, std::int64_t step) const {
@@ -401,14 +359,14 @@ std::string Input::explain(std::string_view name, std::int64_t step) const {
     if (field.offset_bytes < 0)
         return which + field.why_library + ": each rank reads its block through the HDF5 library";
     const std::string where = "contiguous at byte " + std::to_string(impl_->offset_of(at, field));
-    return which + where + (impl_->comm ? ": read by the engine" : ": read by this process");
+    return which + where + (impl_->together.comm ? ": read by the engine" : ": read by this process");
 }
 
 void Input::close() {
     if (impl_->is_closed) return;
     impl_->is_closed = true;
-    impl_->file.reset();
-    impl_->close_engine().throw_if_error();
+    static_cast<void>(impl_->alone.opened.close());  // a file that was read
+    impl_->together.opened.close().throw_if_error();
 }
 
 }  // namespace hakobi

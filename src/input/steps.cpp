@@ -6,6 +6,7 @@
 #include "input/steps.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 
@@ -180,6 +181,7 @@ struct Told {
 
 /// 2.
 Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
+    assert(std::ranges::is_sorted(listed, {}, &Listed::number));
     const std::size_t first = comm ? static_cast<std::size_t>(comm.rank()) : 0;
     const std::size_t stride = comm ? static_cast<std::size_t>(comm.size()) : 1;
     for (std::size_t i = first; i < listed.size(); i += stride) {
@@ -226,6 +228,7 @@ Status decode(const Told& told, std::span<const Listed> listed, Steps& steps) {
     for (const auto& [number, i] : order) {
         const auto file =
             std::ranges::lower_bound(listed, number - told.steps_in_file[i], {}, &Listed::number);
+        assert(file != listed.end() && file->number + told.steps_in_file[i] == number);
         steps.numbers.push_back(number);
         steps.times.push_back(told.times[i]);
         steps.paths.push_back(file->path);

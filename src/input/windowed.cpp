@@ -1,6 +1,7 @@
 #include "input/windowed.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
 
 #include "region/copy.hpp"
@@ -23,6 +24,7 @@ Status read_whole(storage::File& file, std::span<std::byte> bytes, std::int64_t 
 }  // namespace
 
 Status read_region(storage::File& file, const Region& from, std::byte* origin, const Region& to) {
+    assert(from.size_bytes() == to.size_bytes() && from.is_ordered());
     Cursor source(from), target(to);
     std::unique_ptr<std::byte[]> buffer;
     while (!source.at_end()) {

@@ -76,6 +76,15 @@ bool Ahead::passes(bool is_write, const Region& file, bool is_error) {
     return false;
 }
 
+bool Ahead::passes_piece(bool is_write, std::int64_t length_bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (!terms_.is_granted || is_write != is_write_ || !fits(length_bytes)) return false;
+    next_number_ = num_calls_ + 1;
+    if (begins_before_closing(num_calls_) || is_before_the_meeting(num_calls_)) return true;
+    terms_.is_granted = false;
+    return false;
+}
+
 // Step 3, of a rank that goes on. Sequentially consistent, as in `close`.
 bool Ahead::begins_before_closing(std::int64_t number) {
     own_place().num_begun.store(number + 1);

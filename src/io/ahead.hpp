@@ -42,6 +42,8 @@ class Ahead {
     /// Whether this rank carries out its next call without a meeting. Each call but `stop`'s is asked for,
     /// once.
     [[nodiscard]] bool passes(bool is_write, const Region& file, bool is_error);
+    /// The same of one piece that fits the terms; false, and not asked, where it does not.
+    [[nodiscard]] bool passes_piece(bool is_write, std::int64_t length_bytes);
     /// The next call meets, on all ranks.
     void stop();
     /// This rank is through with a call, whichever way it went.

@@ -310,6 +310,33 @@ mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region
     return agreed;
 }
 
+std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std::span<std::byte> bytes,
+                                         std::int64_t& bytes_moved) {
+    Impl& impl = *impl_;
+    EngineCounters& counters = impl.account.counters;
+    const auto length = static_cast<std::int64_t>(bytes.size());
+    const ReportWishes& wants = impl.account.wants;
+    const bool is_plain = impl.file.is_open() && !impl.setting.has_limit && !wants.profile && !wants.trace &&
+                          !impl.setting.is_direct_io && length > 0 && length <= most_bytes_ahead;
+    if (!is_plain || !impl.ahead.passes_piece(is_write, length)) return {};
+    Status status;
+    bytes_moved = length;
+    if (is_write) {
+        status = impl.file->write_at(bytes, offset);
+    } else {
+        const Result<std::int64_t> read = impl.file->read_at(bytes, offset);
+        bytes_moved = read.ok() ? read.value() : 0;
+        if (!read.ok()) status = read.status();
+    }
+    ++counters.calls;
+    ++counters.direct_calls;
+    ++counters.pieces;
+    counters.user_bytes += length;
+    counters.storage_bytes += bytes_moved;
+    impl.ahead.end_call();
+    return status;
+}
+
 bool Engine::is_stored() const {
     const auto& phase = impl_->two_phase.phase();
     return !phase || phase->is_over();

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <hakobi/comm.hpp>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "io/counters.hpp"
 #include "io/opened_file.hpp"
@@ -22,6 +24,9 @@ class Engine {
     struct Impl;
 
   public:
+    /// The longest call that `move_ahead` may take: longer ones do not notice the way through regions.
+    static constexpr std::int64_t most_bytes_ahead = (std::int64_t{16} << 10) - 1;
+
     /// The options of rank 0 hold for all ranks. Between this call and the first on the engine nobody else
     /// writes.
     static mpi::Agreed open(const Comm& comm, const EngineFile& file, const EngineOptions& options,
@@ -54,6 +59,11 @@ class Engine {
     /// ends earlier; memory behind it is left as it was.
     mpi::Agreed read_all(const Region& file, std::byte* origin, const Region& memory,
                          std::int64_t& bytes_read, const Status& local = {}, DeviceMemory* device = nullptr);
+    /// A collective call of which this rank has one contiguous piece, where it may go without a meeting
+    /// (ahead.hpp) and is short: carried out, with this rank's own error. Without a value nothing was done:
+    /// the call is write_all's or read_all's. `bytes` is only read from by a write.
+    [[nodiscard]] std::optional<Status> move_ahead(bool is_write, std::int64_t offset,
+                                                   std::span<std::byte> bytes, std::int64_t& bytes_moved);
     mpi::Agreed sync();
     mpi::Agreed close();
 

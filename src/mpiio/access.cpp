@@ -122,6 +122,41 @@ Outcome perform_alone(OpenFile& file, const Access& access, const Request& reque
     return outcome;
 }
 
+/// The access where this rank's part is one contiguous piece and may go without a meeting of the ranks; else
+/// nothing has been done. Errors of an access are not found here.
+std::optional<Outcome> perform_ahead(OpenFile& file, const Access& access) {
+    const std::int64_t item_bytes = dense_bytes_of_named(access.type);
+    const std::int64_t etype_bytes = file.program.view.etype_bytes();
+    const std::int64_t most_items = io::Engine::most_bytes_ahead / std::max<std::int64_t>(item_bytes, 1);
+    if (item_bytes == 0 || access.count <= 0 || access.count > most_items || !file.program.view.is_dense() ||
+        (access.count * item_bytes) % etype_bytes != 0)
+        return {};
+    const std::int64_t bytes = access.count * item_bytes;
+    std::int64_t at_bytes = 0;
+    if (access.offset) {
+        if (*access.offset < 0 || __builtin_mul_overflow(*access.offset, etype_bytes, &at_bytes)) return {};
+    } else {
+        at_bytes = file.library_side.advance_pointer(bytes);
+        if (at_bytes < 0) return {};
+    }
+    std::int64_t offset = 0;
+    std::optional<Status> status;
+    Outcome outcome;
+    if (!__builtin_add_overflow(file.program.view.displacement_bytes(), at_bytes, &offset))
+        status = file.engine_side.engine()->move_ahead(
+            access.is_write, offset,
+            {static_cast<std::byte*>(access.buffer), static_cast<std::size_t>(bytes)}, outcome.bytes);
+    if (!access.offset && !(status && status->ok())) file.library_side.advance_pointer(-bytes);
+    if (!status) return {};
+    file.counts.take(access.is_write);
+    if (access.is_write) file.engine_side.has_unsynced_writes = true;
+    if (!status->ok()) {
+        outcome.bytes = 0;
+        outcome.error = result_of(file, access.call, {std::move(*status), file.facts.rank, true});
+    }
+    return outcome;
+}
+
 }  // namespace
 
 bool takes(OpenFile& file) {
@@ -153,6 +188,7 @@ std::shared_ptr<Operation> start(OpenFile& file, const Access& access) {
 }
 
 Outcome perform(OpenFile& file, const Access& access) {
+    if (std::optional<Outcome> done = perform_ahead(file, access)) return *done;
     const Request request = described(file, access);
     file.counts.take(access.is_write);
     io::Engine& engine = *file.engine_side.engine();

@@ -346,6 +346,13 @@ Layout layout_of(MPI_Datatype type) {
     return layout;
 }
 
+std::int64_t dense_bytes_of_named(MPI_Datatype type) {
+    const Leaf* leaf = leaf_slot(type).load(std::memory_order_acquire);
+    const bool is_dense =
+        leaf != nullptr && leaf->type == type && leaf->layout.is_committed && leaf->layout.is_dense();
+    return is_dense ? leaf->layout.size_bytes : 0;
+}
+
 Layout committed_layout_of(MPI_Datatype type) {
     Layout layout = layout_of(type);
     if (layout.is_committed || !takes_for_data(type)) return layout;

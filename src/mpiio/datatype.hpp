@@ -30,4 +30,8 @@ struct Layout {
 /// accepts every type. Between MPI_Init and MPI_Finalize. Local; any thread.
 [[nodiscard]] Layout committed_layout_of(MPI_Datatype type);
 
+/// The size of a named type without holes whose layout has been asked for before; 0 for every other type.
+/// Local; any thread.
+[[nodiscard]] std::int64_t dense_bytes_of_named(MPI_Datatype type);
+
 }  // namespace hakobi::mpiio

@@ -25,6 +25,9 @@ class View {
     [[nodiscard]] std::int64_t etypes_below(std::int64_t end_bytes) const;
 
     [[nodiscard]] std::int64_t etype_bytes() const noexcept { return etype_bytes_; }
+    /// Whether the view is all bytes from `displacement_bytes` on.
+    [[nodiscard]] bool is_dense() const noexcept { return is_known_ && is_dense_; }
+    [[nodiscard]] std::int64_t displacement_bytes() const noexcept { return displacement_bytes_; }
 
   private:
     std::int64_t displacement_bytes_ = 0;

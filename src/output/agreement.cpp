@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <numeric>
 
 #include "base/bytes.hpp"
@@ -141,6 +142,7 @@ StepAgreement agree_on_step(const Comm& comm, const Status& local, const format:
 
 mpi::Agreed agree_on_blocks(const Comm& comm, std::span<const format::FieldDescription> fields,
                             std::span<const HeldField> held, std::vector<std::vector<Block>>& uncovered) {
+    assert(held.size() == fields.size());
     const std::vector<std::vector<std::byte>> encoded = mpi::gather(comm, encode_blocks(held), 0);
     const auto has_fill = [](const format::FieldDescription& field) { return field.fill_value.has_value(); };
     std::vector<std::byte> rest;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <cstdio>
 #include <ranges>
@@ -24,6 +25,7 @@ constexpr double most_unjudged = 1e6;
 }  // namespace
 
 Search::Search(std::vector<Way> ways) : ways_(std::move(ways)) {
+    assert(!ways_.empty());
     if (ways_.size() == 1) is_over_ = true;
 }
 
@@ -145,43 +147,89 @@ std::string Search::text() const {
 
 namespace {
 
+/// Measures the cost of steps to the run; which of them, the search says.
+class CostWatch {
+  public:
+    explicit CostWatch(const MethodSettings& settings) : comm_(settings.comm) {
+        const auto& cores = settings.hidden.cores;
+        const int num_cores = std::max(1, CPU_COUNT(&cores));
+        if (comm_.node_size() >= num_cores) core_share_ = 1.0 / num_cores;
+    }
+
+    /// A step's `write` begins.
+    void begin_step() {
+        assert(!is_on_);
+        const double before_s = std::exchange(begin_s_, now_s());
+        if (before_s == 0) first_s_ = begin_s_;
+        interval_s_ = before_s == 0 ? 0 : begin_s_ - before_s;
+    }
+    /// It has returned, and the step's cost is asked for. `brought_s`: this took before.
+    void judge(double brought_s) {
+        is_on_ = true;
+        called_s_ = now_s() - begin_s_ + brought_s;
+        returned_cpu_s_ = io_threads_cpu_s();
+    }
+    /// A step that is judged is not stored yet.
+    [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+    /// The processor time of storing it so far.
+    [[nodiscard]] double hidden_cpu_s() const { return io_threads_cpu_s() - returned_cpu_s_; }
+    /// It is stored, since `stored_s`. `waited_s`: in calls since `judge`. Collective.
+    Cost end(double stored_s, double waited_s = 0, double hidden_cpu_s = 0) {
+        assert(is_on_);
+        is_on_ = false;
+        const auto in_ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+        std::int64_t most_ns[] = {in_ns(called_s_ + waited_s), in_ns(core_share_ * hidden_cpu_s),
+                                  in_ns(std::max(0.0, stored_s - begin_s_)), in_ns(interval_s_),
+                                  in_ns(now_s() - first_s_)};
+        mpi::all_max(comm_, most_ns);
+        const auto in_s = [&](int i) { return 1e-9 * static_cast<double>(most_ns[i]); };
+        return {
+            .cost_s = in_s(0) + in_s(1), .stored_s = in_s(2), .interval_s = in_s(3), .elapsed_s = in_s(4)};
+    }
+
+  private:
+    Comm comm_;
+    double core_share_ = 0;  // of a second of an I/O thread, that the ranks lose: they fill all cores
+    double first_s_ = 0, begin_s_ = 0, interval_s_ = 0;  // begins of steps
+    bool is_on_ = false;
+    double called_s_ = 0, returned_cpu_s_ = 0;
+};
+
+/// A method that the search may choose.
+struct Candidate {
+    std::unique_ptr<Method> method;
+    std::string_view name;
+    bool knows_regions = false;  ///< has seen those of the last step
+};
+
 class Automatic final : public Method {
   public:
+    /// One candidate a way.
     Automatic(const MethodSettings& settings, std::vector<Search::Way> ways,
-              std::vector<std::unique_ptr<Method>> methods, std::vector<std::string_view> names)
-        : comm_(settings.comm),
-          search_(std::move(ways)),
-          methods_(std::move(methods)),
-          names_(std::move(names)),
-          knows_regions_(methods_.size(), false) {
-        const auto& cores = settings.hidden.cores;
-        num_cores_ = std::max(1, CPU_COUNT(&cores));
-        is_node_full_ = comm_.node_size() >= num_cores_;
+              std::vector<Candidate> candidates)
+        : search_(std::move(ways)), candidates_(std::move(candidates)), watch_(settings) {
+        assert(search_.ways().size() == candidates_.size());
     }
 
     Status prepare(const Step& step) override {
-        if (step.are_regions_new) knows_regions_.assign(methods_.size(), false);
+        if (step.are_regions_new)
+            for (Candidate& each : candidates_) each.knows_regions = false;
         return current().prepare(seen(step));
     }
 
     mpi::Agreed write(const Step& step) override {
-        const double begin_s = now_s();
-        if (previous_s_ == 0) first_s_ = previous_s_ = begin_s;
-        const double interval_s = begin_s - std::exchange(previous_s_, begin_s);
+        watch_.begin_step();
+        assert(last_ == search_.current() || last().num_hidden() == 0);
         last_ = search_.current();
         mpi::Agreed agreed = current().write(seen(step));
-        knows_regions_[static_cast<std::size_t>(last_)] = true;
+        candidate().knows_regions = true;
         if (search_.is_over() || !agreed.status.ok()) return agreed;
         if (!search_.is_judged()) {
             search_.pass();
             return agreed;
         }
-        trial_ = {.is_on = true,
-                  .interval_s = interval_s,
-                  .begin_s = begin_s,
-                  .called_s = now_s() - begin_s + step.device.brought_s,
-                  .returned_cpu_s = io_threads_cpu_s()};
-        if (current().num_hidden() == 0) judge(now_s(), 0);
+        watch_.judge(step.device.brought_s);
+        if (current().num_hidden() == 0) search_.add(watch_.end(now_s()));
         return agreed;
     }
 
@@ -191,88 +239,65 @@ class Automatic final : public Method {
     [[nodiscard]] int num_stored() const override { return last().num_stored(); }
     [[nodiscard]] int most_hidden() const override {
         // Before another method writes, and beside a step that is judged, no other is under way.
-        const bool is_alone = trial_.is_on || search_.is_judged();
+        const bool is_alone = watch_.is_on() || search_.is_judged();
         return is_alone ? 1 : last().most_hidden();
     }
     mpi::Agreed wait(double& stored_s) override {
-        const double waited_s = now_s();
-        const double hidden_cpu_s = io_threads_cpu_s() - trial_.returned_cpu_s;
+        const double waited_from_s = now_s();
+        const double hidden_cpu_s = watch_.hidden_cpu_s();
         mpi::Agreed agreed = last().wait(stored_s);
-        if (!trial_.is_on || !agreed.status.ok()) return agreed;
-        trial_.called_s += now_s() - waited_s;
-        judge(std::max(stored_s, trial_.begin_s), hidden_cpu_s);
+        if (watch_.is_on() && agreed.status.ok())
+            search_.add(watch_.end(stored_s, now_s() - waited_from_s, hidden_cpu_s));
         return agreed;
     }
     void abandon(const Step& step) override {
-        for (const auto& method : methods_) method->abandon(step);
+        for (const Candidate& each : candidates_) each.method->abandon(step);
     }
     mpi::Agreed close(OutputTimes& times) override {
         mpi::Agreed agreed;
-        for (const auto& method : methods_) {
-            mpi::Agreed closed = method->close(times);
+        for (const Candidate& each : candidates_) {
+            mpi::Agreed closed = each.method->close(times);
             if (agreed.status.ok()) agreed = std::move(closed);
         }
         return agreed;
     }
-    [[nodiscard]] std::string_view name() const override {
-        return names_[static_cast<std::size_t>(search_.current())];
-    }
+    [[nodiscard]] std::string_view name() const override { return candidate().name; }
     [[nodiscard]] bool is_hidden() const override {
         return search_.ways()[static_cast<std::size_t>(search_.current())].is_hidden;
     }
     [[nodiscard]] std::string why() const override { return search_.text(); }
 
   private:
-    [[nodiscard]] Method& current() const { return *methods_[static_cast<std::size_t>(search_.current())]; }
+    [[nodiscard]] const Candidate& candidate() const {
+        return candidates_[static_cast<std::size_t>(search_.current())];
+    }
+    [[nodiscard]] Candidate& candidate() { return candidates_[static_cast<std::size_t>(search_.current())]; }
+    [[nodiscard]] Method& current() const { return *candidate().method; }
     /// That wrote the last step: what is hidden is its.
-    [[nodiscard]] Method& last() const { return *methods_[static_cast<std::size_t>(last_)]; }
+    [[nodiscard]] Method& last() const { return *candidates_[static_cast<std::size_t>(last_)].method; }
 
     /// The step as the current method has to see it: regions that the others know are new to it.
     const Step& seen(const Step& step) {
-        if (step.are_regions_new || knows_regions_[static_cast<std::size_t>(search_.current())]) return step;
+        if (step.are_regions_new || candidate().knows_regions) return step;
         retold_ = step;
         retold_.are_regions_new = true;
         return retold_;
     }
 
-    /// Collective: what the step cost the run goes to the search.
-    void judge(double stored_s, double hidden_cpu_s) {
-        const auto in_ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
-        const double cpu_s = is_node_full_ ? hidden_cpu_s / num_cores_ : 0;
-        std::int64_t most_ns[] = {in_ns(trial_.called_s), in_ns(cpu_s), in_ns(stored_s - trial_.begin_s),
-                                  in_ns(trial_.interval_s), in_ns(now_s() - first_s_)};
-        mpi::all_max(comm_, most_ns);
-        const auto in_s = [&](int i) { return 1e-9 * static_cast<double>(most_ns[i]); };
-        search_.add(
-            {.cost_s = in_s(0) + in_s(1), .stored_s = in_s(2), .interval_s = in_s(3), .elapsed_s = in_s(4)});
-        trial_.is_on = false;
-    }
-
-    Comm comm_;
     Search search_;
-    std::vector<std::unique_ptr<Method>> methods_;  // one a way
-    std::vector<std::string_view> names_;
-    std::vector<bool> knows_regions_;  // of each: it has seen those of the last step
+    std::vector<Candidate> candidates_;
+    CostWatch watch_;
     Step retold_;
-    int num_cores_ = 1;
-    bool is_node_full_ = false;
     int last_ = 0;
-    double first_s_ = 0, previous_s_ = 0;  // begins of steps
-    /// The step that is judged, until it is stored.
-    struct Trial {
-        bool is_on = false;
-        double interval_s = 0, begin_s = 0, called_s = 0, returned_cpu_s = 0;
-    } trial_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Method>> make_automatic(const MethodSettings& settings) {
     std::vector<Search::Way> ways;
-    std::vector<std::unique_ptr<Method>> methods;
-    std::vector<std::string_view> names;
+    std::vector<Candidate> candidates;
     const bool may_hide = settings.hidden.is_on;
-    const bool may_wait = !settings.options.asynchronous.value_or(false);
+    const bool may_wait = !settings.options.hidden.on.value_or(false);
     for (const bool is_hidden : {true, false}) {
         if (is_hidden ? !may_hide : !may_wait) continue;
         for (const std::string_view name : {"pipelined", "root"}) {
@@ -281,18 +306,16 @@ Result<std::unique_ptr<Method>> make_automatic(const MethodSettings& settings) {
             own.hidden.is_on = is_hidden;
             Result<std::unique_ptr<Method>> made = entry.make(own);
             if (!made.ok()) return made.status();
-            const auto twin = std::ranges::find(names, entry.name);
+            const auto twin = std::ranges::find(candidates, entry.name, &Candidate::name);
             ways.push_back(
                 {.name = std::string(name) + (is_hidden ? "+hidden" : ""),
                  .is_hidden = is_hidden,
-                 .hidden_twin = twin == names.end() ? -1 : static_cast<int>(twin - names.begin()),
+                 .hidden_twin = twin == candidates.end() ? -1 : static_cast<int>(twin - candidates.begin()),
                  .factor = name == "root" ? std::min(8.0, static_cast<double>(settings.comm.size())) : 1});
-            methods.push_back(std::move(made).value());
-            names.push_back(entry.name);
+            candidates.push_back({.method = std::move(made).value(), .name = entry.name});
         }
     }
-    return std::unique_ptr<Method>(
-        new Automatic(settings, std::move(ways), std::move(methods), std::move(names)));
+    return std::unique_ptr<Method>(new Automatic(settings, std::move(ways), std::move(candidates)));
 }
 
 }  // namespace hakobi::output

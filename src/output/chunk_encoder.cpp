@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "base/bytes.hpp"
@@ -58,6 +59,7 @@ bool ChunkEncoder::is_needed(std::span<const format::FieldDescription> fields) {
 
 mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> fields,
                                  std::span<const HeldField> held, bool are_blocks_new) noexcept {
+    assert(held.size() == fields.size());
     if (tag_ < 0) {
         context_ = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::chunks);
         tag_ = context_.next_tag();

@@ -1,6 +1,7 @@
 #include "output/collect.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/guard.hpp"
 #include "mpi/comm_state.hpp"
@@ -133,6 +134,7 @@ Status Collector::write_group(const Step& step) {
     for (const std::vector<Region>& members : regions_) {
         for (std::size_t m = 0; m < owed.size(); ++m) owed[m] += members[m].size_bytes();
     }
+    assert(regions_.size() == step.parts.size());
     Status status = guarded("writing for other ranks", [&] { return write_fields(step, owed); });
     for (int member = 1; member < num_members_; ++member) {
         if (!status.ok() && owed[static_cast<std::size_t>(member)] > 0) {

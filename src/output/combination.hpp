@@ -7,6 +7,7 @@
 #include "base/status.hpp"
 #include "filter/filters.hpp"
 #include "format/format.hpp"
+#include "output/method.hpp"
 #include "storage/place.hpp"
 
 namespace hakobi::output {
@@ -14,12 +15,7 @@ namespace hakobi::output {
 /// An Output that is asked for, as far as its parts may not go together.
 struct Asked {
     const format::Format* format = nullptr;
-    /// The answers of the method (method.hpp) on which others depend.
-    struct MethodFacts {
-        std::string_view name = {};
-        bool writes = true;
-        bool writes_step_file = true;
-    } method;
+    const MethodEntry* method = nullptr;
     std::string_view prefix = {};  ///< for messages
     storage::PlaceLimits place = {};
     std::int64_t steps_per_file = 1;
@@ -35,7 +31,7 @@ struct Asked {
 /// The answer to it.
 struct Combination {
     std::int64_t steps_per_file = 1;
-    bool has_stage = false;
+    std::string_view stage = {};  ///< steps go over it; "": none
 };
 
 /// The one table of what goes with what: format, method, place, steps a file, compression, overview and

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "format/registry.hpp"
+#include "output/registry.hpp"
 
 namespace hakobi::output {
 namespace {
 
-constexpr Asked::MethodFacts methods[] = {
-    {"pipelined", true, true}, {"per-process", true, false}, {"none", false, false}};
+constexpr const char* methods_by_kind[] = {"pipelined", "parallel", "per-process", "none"};
 constexpr const char* prefixes[] = {"run", "memory:run", "rados:pool/run", "s3://bucket/run"};
 
 /// Calls `see` with each cell and with what becomes of it.
 void for_each_cell(const std::function<void(const Asked&, const Result<Combination>&)>& see) {
     for (const format::Format* format : format::formats())
-        for (const Asked::MethodFacts& method : methods)
+        for (const char* method : methods_by_kind)
             for (const char* prefix : prefixes)
                 for (const int steps : {1, 4})
                     for (const bool insists : {false, true})
@@ -27,7 +27,7 @@ void for_each_cell(const std::function<void(const Asked&, const Result<Combinati
                                 for (const char* stage : {"", "/nvme"})
                                     for (const int num_nodes : {1, 2}) {
                                         const Asked asked{.format = format,
-                                                          .method = method,
+                                                          .method = find_method(method).value(),
                                                           .prefix = prefix,
                                                           .place = storage::limits_of(prefix),
                                                           .steps_per_file = steps,
@@ -56,9 +56,9 @@ TEST(Combination, EachCellIsAllowedOrRefusedByASentence) {
 
 TEST(Combination, AnOverviewIsOfAPlainNetcdfFileOfTheFileSystem) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
-        if (!found.ok() || !asked.overview || !asked.method.writes) return;
+        if (!found.ok() || !asked.overview || asked.method->makes == Makes::nothing) return;
         EXPECT_EQ(asked.format->name(), "netcdf4");
-        EXPECT_TRUE(asked.method.writes_step_file);
+        EXPECT_EQ(asked.method->makes, Makes::step_file);
         EXPECT_EQ(asked.codec, filter::Codec::none);
         EXPECT_TRUE(asked.place.has_system_names);
         EXPECT_EQ(found.value().steps_per_file, 1);
@@ -68,20 +68,29 @@ TEST(Combination, AnOverviewIsOfAPlainNetcdfFileOfTheFileSystem) {
 TEST(Combination, AStageTakesFilesOfOneStepFromOneNode) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
         if (!found.ok()) return;
-        EXPECT_EQ(found.value().has_stage, asked.stage != "" && asked.method.writes);
-        if (!found.value().has_stage) return;
+        EXPECT_EQ(found.value().stage, asked.method->makes == Makes::nothing ? "" : asked.stage);
+        if (found.value().stage.empty()) return;
         EXPECT_EQ(asked.num_nodes, 1);
         EXPECT_EQ(found.value().steps_per_file, 1);
-        EXPECT_TRUE(asked.method.writes_step_file);
+        EXPECT_EQ(asked.method->makes, Makes::step_file);
     });
 }
 
 TEST(Combination, WhatIsPutWholeGoesOverAStage) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
-        if (!found.ok() || !asked.method.writes) return;
-        EXPECT_TRUE(asked.place.takes_ranges || found.value().has_stage);
+        if (!found.ok() || asked.method->makes == Makes::nothing) return;
+        EXPECT_TRUE(asked.place.takes_ranges || !found.value().stage.empty());
         if (asked.format->store() == nullptr) return;
-        EXPECT_TRUE(asked.place.has_system_names || (asked.place.is_on_objects && found.value().has_stage));
+        EXPECT_TRUE(asked.place.has_system_names ||
+                    (asked.place.is_on_objects && !found.value().stage.empty()));
+    });
+}
+
+TEST(Combination, FoldersAndMpiIoAreOfAFileSystem) {
+    for_each_cell([](const Asked& asked, const Result<Combination>& found) {
+        if (!found.ok() || asked.method->why_system_names == nullptr) return;
+        // A place that keeps nothing is refused with all methods, when it is claimed.
+        EXPECT_TRUE(asked.place.has_system_names || !asked.place.keeps_names || !found.value().stage.empty());
     });
 }
 
@@ -96,7 +105,7 @@ TEST(Combination, TheEnvironmentsStepsNeverRefuse) {
 
 TEST(Combination, NothingWrittenGoesWithAllButACodecThatTheFormatLacks) {
     for_each_cell([](const Asked& asked, const Result<Combination>& found) {
-        if (asked.method.writes) return;
+        if (asked.method->makes != Makes::nothing) return;
         EXPECT_EQ(found.ok(), check_codec(*asked.format, asked.codec).ok());
     });
 }

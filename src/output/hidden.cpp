@@ -20,7 +20,7 @@ constexpr std::int64_t share_of_available = 8;
 }  // namespace
 
 Result<std::optional<bool>> asked_hidden(const OutputOptions& options) {
-    if (options.asynchronous) return options.asynchronous;
+    if (options.hidden.on) return options.hidden.on;
     const char* const given = std::getenv("HAKOBI_ASYNCHRONOUS");
     const std::string_view value = given != nullptr ? given : "";
     if (value.empty()) return std::optional<bool>();
@@ -39,13 +39,13 @@ Hidden choose_hidden(const Comm& comm, const char* why_not, const OutputOptions&
     hidden.cores = own_cores();
     mpi::node_bit_or(comm, std::as_writable_bytes(std::span(&hidden.cores, 1)));
 
-    hidden.is_bound_given = options.asynchronous_bytes > 0;
-    hidden.node_bytes = hidden.is_bound_given ? options.asynchronous_bytes
+    hidden.is_bound_given = options.hidden.bytes > 0;
+    hidden.node_bytes = hidden.is_bound_given ? options.hidden.bytes
                                               : std::min(chosen_bytes, available_bytes / share_of_available);
     if (why_not != nullptr) {
         hidden.why_not = why_not;
-    } else if (options.asynchronous) {
-        hidden.is_on = *options.asynchronous;
+    } else if (options.hidden.on) {
+        hidden.is_on = *options.hidden.on;
         if (!hidden.is_on) hidden.why_not = "it is switched off";
         if (!hidden.is_bound_given) hidden.node_bytes = std::max(hidden.node_bytes, least_chosen_bytes);
     } else if (!hidden.is_bound_given && hidden.node_bytes < least_chosen_bytes) {

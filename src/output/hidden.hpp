@@ -26,7 +26,7 @@ struct Hidden {
 Result<std::optional<bool>> asked_hidden(const OutputOptions& options);
 
 /// Whether output is hidden. `why_not`: why the method cannot hide it, or null. On where nothing speaks
-/// against it and memory allows, unless the options' `asynchronous` says no. Collective over `comm`, after
+/// against it and memory allows, unless the options say no. Collective over `comm`, after
 /// the ranks have agreed on the options, with what asked_hidden returned in them.
 Hidden choose_hidden(const Comm& comm, const char* why_not, const OutputOptions& options);
 

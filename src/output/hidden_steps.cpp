@@ -1,6 +1,7 @@
 #include "output/hidden_steps.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/clock.hpp"
 #include "mpi/messages.hpp"
@@ -23,10 +24,12 @@ void HiddenSteps::end_call() {
 }
 
 void HiddenSteps::add(series::Step names) {
+    assert(steps_.empty() || youngest().number <= names.number);  // equal: a mesh, and its step
     steps_.push_back({std::move(names), now_s()});
 }
 
 int HiddenSteps::num_to_finish(const Comm& comm, const Method& method, int most_left) const {
+    assert(most_left >= 0 && method.num_hidden() >= size());
     if (steps_.empty()) return 0;
     const int num = std::max(0, size() - most_left);
     if (most_left == 0) return num;
@@ -36,6 +39,7 @@ int HiddenSteps::num_to_finish(const Comm& comm, const Method& method, int most_
 }
 
 double HiddenSteps::hidden_s(double stored_s) {
+    assert(!steps_.empty());
     // Steps are stored one after the other, and what happens during a call is not hidden.
     const double from_s = std::max(steps_.front().returned_s, last_stored_s_);
     double sum_s = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <deque>
 #include <string>
 #include <utility>
@@ -26,15 +27,24 @@ class HiddenSteps {
     void add(series::Step names);
     [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
     [[nodiscard]] int size() const noexcept { return static_cast<int>(steps_.size()); }
-    [[nodiscard]] const series::Step& oldest() const { return steps_.front().names; }
-    [[nodiscard]] const series::Step& youngest() const { return steps_.back().names; }
+    [[nodiscard]] const series::Step& oldest() const {
+        assert(!steps_.empty());
+        return steps_.front().names;
+    }
+    [[nodiscard]] const series::Step& youngest() const {
+        assert(!steps_.empty());
+        return steps_.back().names;
+    }
     /// How many of the oldest are to be waited for so that at most `most_left` stay, and those that all ranks
     /// have stored. Collective where there are any and some may stay.
     [[nodiscard]] int num_to_finish(const Comm& comm, const Method& method, int most_left) const;
     /// How much of storing the oldest, which this rank had done at `stored_s`, was hidden: while the program
     /// was in no call. In the steps' order. Local.
     double hidden_s(double stored_s);
-    void pop_oldest() { steps_.pop_front(); }
+    void pop_oldest() {
+        assert(!steps_.empty());
+        steps_.pop_front();
+    }
 
     /// Names them all: "run_000003.nc, step 4 of run_000000.nc"; "" where there are none. Local.
     [[nodiscard]] std::string names() const;

@@ -1,5 +1,6 @@
 #include "output/hidden_work.hpp"
 
+#include <cassert>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -8,6 +9,7 @@
 namespace hakobi::output {
 
 void HiddenWork::start(std::function<Status()> work) {
+    assert(!thread_);
     const auto run = [this, work = std::move(work)] { status_ = guarded("finishing the step", work); };
     CoreSet all;
     CPU_ZERO(&all);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -119,6 +120,7 @@ std::byte* HiddenWriter::room(std::int64_t length_bytes) {
         ring_.released.store(0, std::memory_order_relaxed);
     }
     const std::int64_t size = ring_.memory.size_bytes();
+    assert(length_bytes <= size / 4);
     std::int64_t at = ring_.taken % size;
     if (at + length_bytes > size) {  // one piece: the ring's end is left out
         ring_.taken += size - at;
@@ -153,6 +155,7 @@ void HiddenWriter::run() {
         Job job;
         {
             const std::scoped_lock lock(mutex_);
+            assert(!jobs_.empty());
             job = std::move(jobs_.front());
             jobs_.pop_front();
         }
@@ -187,12 +190,14 @@ void HiddenWriter::carry_out(const Job& job) {
 }
 
 HiddenFile& HiddenFiles::take(storage::FilePtr file) {
+    assert(has_writer() && !open_);
     open_ = writer_->take(std::move(file));
     return *open_;
 }
 
 void HiddenFiles::end_step(bool is_ok) {
     const std::shared_ptr<HiddenFile> file = std::exchange(open_, nullptr);
+    assert(num() < most);
     if (is_ok) {
         files_.push_back(file);
     } else if (file) {
@@ -207,6 +212,7 @@ int HiddenFiles::num_stored() const {
 }
 
 Status HiddenFiles::wait_for_oldest(double& stored_s) {
+    assert(!files_.empty());
     const std::shared_ptr<HiddenFile> file = std::move(files_.front());
     files_.pop_front();
     return file ? writer_->wait(*file, stored_s) : Status();

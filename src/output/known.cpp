@@ -1,6 +1,7 @@
 #include "output/known.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace hakobi::output {
 namespace {
@@ -20,6 +21,7 @@ bool Known::has_layout_of(std::span<const format::FieldDescription> fields) cons
 StepAgreement Known::agree_on_step(const Comm& comm, const Status& local, double time,
                                    std::span<const format::FieldDescription> fields,
                                    std::span<const HeldField> held, bool are_statics_new) {
+    assert(held.size() == fields.size());
     // Title, axes and attributes were agreed on in create.
     const format::StepDescription put{
         .title = {}, .time_units = {}, .time = time, .axes = {}, .fields = {fields.begin(), fields.end()}};

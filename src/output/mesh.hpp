@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <hakobi/mesh.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
 #include "output/held_field.hpp"
+#include "output/mesh_piece.hpp"
 
 namespace hakobi::output {
 
@@ -25,20 +25,11 @@ class MeshState {
     /// Where steps find a mesh that they share: in a file of its own; beside them, in a file that takes
     /// several; or in the first such file of those that have it.
     enum class Home : std::uint8_t { own_file, beside_steps, in_steps_file };
-    /// Once, before the first step. `own_file` is the default.
-    void live(Home home) noexcept { home_ = home; }
-    void begin_step() noexcept;
+    explicit MeshState(Home home) : home_(home) {}
 
-    /// Local: looks at a mesh in one pass and keeps where it is. invalid_argument says what is wrong with it.
-    /// Its points alone may be on a device: they are not looked at.
-    Status put(const Mesh& mesh, bool are_points_on_device);
-    Status put_points(Mesh::Points points, bool are_on_device);
-
-    /// Where a field on the mesh has this rank's values: a block of this rank's elements alone.
-    /// invalid_argument or unsupported, in words that follow "field x: ", where the field cannot be on it.
-    /// Local.
-    [[nodiscard]] Result<HeldBlock> block_of(const Field& field) const;
-    [[nodiscard]] std::int64_t bytes_put() const noexcept;  ///< by this rank in this step
+    /// This rank's, to which the program puts.
+    [[nodiscard]] MeshPiece& piece() noexcept { return piece_; }
+    [[nodiscard]] const MeshPiece& piece() const noexcept { return piece_; }
 
     /// Collective: whether all ranks put the same of the mesh in this step and none has found a mistake
     /// (`local`), and where each rank's part begins.
@@ -60,11 +51,6 @@ class MeshState {
     void place(format::FieldDescription& field, HeldBlock& block) const;
 
   private:
-    [[nodiscard]] std::int64_t num_elements(On on) const noexcept;  // this rank's points or cells
-    struct Counts {
-        std::int64_t points = 0, cells = 0, ids = 0;
-    };
-    [[nodiscard]] std::span<const std::byte> points() const;
     void add_piece_counts(Arrays& arrays) const;
     void add_cells(Arrays& arrays) const;
     void add_points(Arrays& arrays) const;
@@ -73,30 +59,18 @@ class MeshState {
     void add(Arrays& arrays, std::string_view name, format::Place place, format::ValueType type, Block block,
              const void* first) const;
 
-    bool is_set_ = false;  // by a step before, or in this one
-    bool is_put_ = false, are_points_put_ = false;
-    Motion motion_ = Motion::fixed;
+    MeshPiece piece_;
     format::ValueType points_type_ = format::ValueType::float64;
-    bool has_ghosts_ = false;  // on some rank
-    Home home_ = Home::own_file;
+    bool has_ghosts_ = false;              // on some rank
+    std::vector<std::uint8_t> no_ghosts_;  // of this rank's cells, where others have some
+    Home home_;
     std::int64_t checksum_ = 0;  // of Home::in_steps_file: all ranks'
     std::string file_;
-    Counts mine_;
     /// Where this rank's piece is among all ranks'.
     struct Among {
+        MeshCounts all, before;
         int rank = 0, num_ranks = 1;
-        Counts before, all;
     } among_;
-    /// Lent until the step has ended, or made here.
-    struct Lent {
-        Mesh mesh;
-        bool are_points_on_device = false;
-        std::span<const std::int64_t> connectivity, offsets;
-        std::span<const std::uint8_t> ghosts;
-        std::vector<std::int64_t> own_connectivity, own_offsets;
-        std::vector<std::uint8_t> own_ghosts;
-        void clear() noexcept;  // keeps the memory
-    } lent_;
 };
 
 }  // namespace hakobi::output

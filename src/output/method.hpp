@@ -32,9 +32,6 @@ class Method {
     Method(const Method&) = delete;
     Method& operator=(const Method&) = delete;
 
-    /// Whether values go into the step's own file, which rank 0 has laid out under part_path before `write`,
-    /// and renames afterwards. Local, equal on all ranks.
-    [[nodiscard]] virtual bool writes_step_file() const { return true; }
     /// Whether `write` stores the layout's metadata as well, which rank 0 otherwise writes before it. In a
     /// hidden step they would wait for the values of the steps before. Local, equal on all ranks; asked for
     /// each step.
@@ -42,11 +39,9 @@ class Method {
     /// Whether `write` takes parts in memory of a device (Step::device). Else they are copied to the host
     /// before `prepare`. Local, equal on all ranks; asked for each step.
     [[nodiscard]] virtual bool takes_device_memory() const { return false; }
-    /// Whether anything is written at all. Local, equal on all ranks.
-    [[nodiscard]] virtual bool writes() const { return true; }
     /// Does what may fail while no other rank waits for this one: allocates buffers, makes folders. Local.
     virtual Status prepare(const Step& /*step*/) { return {}; }
-    /// Stores all ranks' parts: in the file at part_path, where writes_step_file. Reads no memory of the
+    /// Stores all ranks' parts, of Makes::step_file in the file at part_path. Reads no memory of the
     /// caller's after it returns. A hidden step is not stored yet then.
     virtual mpi::Agreed write(const Step& step) = 0;
     /// The number of hidden steps: their `write` has returned, and `wait` has not. Local, equal on all ranks.
@@ -83,11 +78,20 @@ struct MethodSettings {
     std::int64_t round_bytes = mpi::MpiFile::most_round_bytes;
 };
 
+/// The files that a method makes of a step's values.
+enum class Makes : std::uint8_t {
+    step_file,  ///< the step's own, which rank 0 has laid out under part_path before `write`, and names after
+    pieces,     ///< others, which are put together later
+    nothing
+};
+
 /// A method's line in the table of registry.cpp. `make` is local.
 struct MethodEntry {
     std::string_view name;
     Result<std::unique_ptr<Method>> (*make)(const MethodSettings&);
-    const char* why_not_hidden = nullptr;  ///< of a method whose steps cannot be hidden
+    Makes makes = Makes::step_file;
+    const char* why_not_hidden = nullptr;    ///< of a method whose steps cannot be hidden
+    const char* why_system_names = nullptr;  ///< of a method that writes to folders of a file system alone
 };
 
 }  // namespace hakobi::output

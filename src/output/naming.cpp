@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "base/guard.hpp"
 #include "io/new_file.hpp"
 #include "mpi/messages.hpp"
 #include "output/hidden_steps.hpp"
-#include "series/pending_commit.hpp"
 #include "series/receipts.hpp"
 #include "series/step_file.hpp"
 #include "series/step_overview.hpp"
@@ -18,10 +19,10 @@
 namespace hakobi::output {
 
 Status Naming::make_file(const series::Step& step) {
-    if (!setup_.method->writes_step_file()) return {};
+    if (!setup_.writes_step_file()) return {};
     if (step.step_in_file > 0) {
         Status status = series::make_longer(step.part_path, step.layout.file_bytes);
-        return status.ok() ? leave_commit(step) : status;
+        return status.ok() ? commits_.leave(step) : status;
     }
     if (Status in_the_way = series::check_free(step.path); !in_the_way.ok()) return in_the_way;
     const bool is_made = io::make_with_layout(
@@ -31,54 +32,32 @@ Status Naming::make_file(const series::Step& step) {
                                       setup_.method->writes_metadata() ? metadata.first(0) : metadata,
                                       step.description, is_made);
     if (made.ok()) parts_.push_back(step.part_path);
-    return made.ok() ? leave_commit(step) : made;
+    return made.ok() ? commits_.leave(step) : made;
 }
 
-Status Naming::leave_commit(const series::Step& step) {
-    if (!setup_.hidden.is_on || !series::has_pending_commit(step)) return {};
-    const std::vector<std::byte>& after = step.layout.commit.back().bytes;
-    std::vector<std::byte> before;
-    if (laid_out_.path == step.path) {
-        before = laid_out_.begins;
-    } else if (step.step_in_file > 0) {
-        Result<std::vector<std::byte>> found = series::read_beginning(step.part_path, std::ssize(after));
-        if (!found.ok()) return found.status();
-        before = std::move(found).value();
-    }
-    if (Status status = series::leave_commit(step, before); !status.ok()) return status;
-    parts_.push_back(series::commit_path(step));
-    laid_out_ = {.path = step.path, .begins = after};
-    return {};
-}
-
-Status Naming::commit(const series::Step& step) {
-    const bool sync = setup_.options.sync;
-    const bool is_first = step.step_in_file == 0;
-    if (committed_.path != step.path) committed_ = {.path = step.path, .begins = {}, .file_bytes = 0};
-    const std::vector<format::Extent>& commit = step.layout.commit;
-    Status status =
-        series::commit_step(is_first ? step.part_path : step.path, commit, committed_.begins, sync);
-    if (status.ok() && is_first) status = series::finish_file(step.part_path, step.path, sync);
-    if (!status.ok()) return status;
-    committed_.begins = commit.back().bytes;
-    committed_.file_bytes = step.layout.file_bytes;
-    if (setup_.hidden.is_on && series::has_pending_commit(step)) {
-        const std::string left = series::commit_path(step);
-        storage::discard_file(left);
-        std::erase(parts_, left);
-    }
-    return {};
-}
-
-Status Naming::finish_file(const series::Step& step, bool was_hidden) {
+Status Naming::finish_file(Stored& stored, bool was_hidden) {
     return guarded("finishing the step", [&] {
-        if (step.step_in_file >= 0) return commit(step);
-        const bool sync = setup_.options.sync;
+        const series::Step& step = stored.step;
+        if (step.step_in_file >= 0) return go_on(stored);
+        // Receipts go first: an overview is made of the values.
+        Status status = was_hidden
+                            ? series::advance(series::names_of(step), stored.state, series::FileState::cut)
+                            : Status();
         const std::string source = was_hidden ? series::whole_path(step.part_path) : step.part_path;
-        Status status = was_hidden ? series::call_whole(step.part_path, step.layout.file_bytes) : Status();
         if (status.ok() && setup_.options.overview) write_overview(step, source);
-        return status.ok() ? series::finish_step(source, step.path, sync) : status;
+        if (status.ok()) status = series::finish_step(source, step.path, setup_.options.sync);
+        if (status.ok()) stored.state = *series::next(stored.state, series::Event::name);
+        return status;
     });
+}
+
+Status Naming::go_on(Stored& stored) {
+    const series::Step& step = stored.step;
+    if (step.step_in_file < 0)
+        return series::advance(series::names_of(step), stored.state, series::FileState::named);
+    Status status = commits_.commit(step);
+    if (status.ok()) stored.state = series::FileState::named;
+    return status;
 }
 
 /// It has nothing that the step has not: the step goes on without it.
@@ -99,22 +78,22 @@ void Naming::has_name(const series::Step& step) noexcept {
 }
 
 mpi::Agreed Naming::finish(const series::Step& step) noexcept {
-    if (!setup_.method->writes_step_file()) return {};
-    mpi::Agreed agreed = mpi::agree(setup_.comm, setup_.is_rank_0() ? finish_file(step, false) : Status());
+    if (!setup_.writes_step_file()) return {};
+    assert(!is_finishing_);
+    Stored stored{.step = step};
+    mpi::Agreed agreed = mpi::agree(setup_.comm, setup_.is_rank_0() ? finish_file(stored, false) : Status());
     if (agreed.status.ok()) has_name(step);
     return agreed;
 }
 
 void Naming::name(const series::Step& stored) noexcept {
-    if (!setup_.method->writes_step_file()) return;
+    if (!setup_.writes_step_file()) return;
+    assert(stored_.empty() || stored_.back().step.number <= stored.number);
     is_name_open_ = true;
-    stored_.push_back(stored);
-    if (!setup_.is_rank_0()) return;
-    if (!named_.ok()) return;
-    named_ = finish_file(stored, true);
-    if (!named_.ok()) return;
-    has_name(stored);
-    ++num_.named;
+    stored_.push_back({.step = stored});
+    if (!setup_.is_rank_0() || !named_.ok()) return;
+    named_ = finish_file(stored_.back(), true);
+    if (named_.ok()) has_name(stored);
 }
 
 mpi::Agreed Naming::agree_on_names() noexcept {
@@ -126,24 +105,30 @@ mpi::Agreed Naming::agree_on_names() noexcept {
 
 Status Naming::take_unagreed() noexcept {
     if (!std::exchange(is_name_open_, false)) return {};
-    num_.taken = stored_.size();
+    num_taken_ = stored_.size();
     return named_;
 }
 
 void Naming::agreed_on_taken() noexcept {
-    drop_oldest(std::exchange(num_.taken, 0));
+    drop_oldest(std::exchange(num_taken_, 0));
 }
 
 void Naming::drop_oldest(std::size_t num) noexcept {
     num = std::min(num, stored_.size());
     stored_.erase(stored_.begin(), stored_.begin() + static_cast<std::ptrdiff_t>(num));
-    num_.named -= std::min(num, num_.named);
+}
+
+std::size_t Naming::num_named() const noexcept {
+    const auto first = std::ranges::find_if_not(stored_, &Stored::has_name);
+    assert(std::none_of(first, stored_.end(), std::mem_fn(&Stored::has_name)));
+    return static_cast<std::size_t>(first - stored_.begin());
 }
 
 void Naming::start_finishing(const series::Step& stored) noexcept {
-    if (!setup_.method->writes_step_file()) return;
+    if (!setup_.writes_step_file()) return;
+    assert(!is_finishing_ && stored_.empty());
     is_finishing_ = true;
-    stored_.push_back(stored);
+    stored_.push_back({.step = stored});
     if (setup_.is_rank_0()) work_.start([this] { return finish_file(stored_.back(), true); });
 }
 
@@ -151,7 +136,7 @@ mpi::Agreed Naming::end_finishing() noexcept {
     if (!std::exchange(is_finishing_, false)) return {};
     mpi::Agreed agreed = mpi::agree(setup_.comm, work_.wait());
     if (!agreed.status.ok()) return agreed;
-    has_name(stored_.back());
+    has_name(stored_.back().step);
     drop_oldest(1);
     return agreed;
 }
@@ -160,67 +145,47 @@ void Naming::settle() noexcept {
     const bool was_finishing = std::exchange(is_finishing_, false);
     is_name_open_ = false;
     if (setup_.is_rank_0()) {
-        if (was_finishing && work_.wait().ok()) {
-            has_name(stored_.back());
-            ++num_.named;
-        }
+        if (was_finishing && work_.wait().ok()) has_name(stored_.back().step);
         name_again();
     }
-    std::array<std::int64_t, 1> num_named = {static_cast<std::int64_t>(num_.named)};
-    mpi::all_max(setup_.comm, num_named);  // of the others it is 0
-    drop_oldest(static_cast<std::size_t>(num_named[0]));
+    std::array<std::int64_t, 1> num = {static_cast<std::int64_t>(num_named())};
+    mpi::all_max(setup_.comm, num);  // of the others it is 0
+    drop_oldest(static_cast<std::size_t>(num[0]));
 }
 
 void Naming::name_again() noexcept {
     // Bytes that have failed to reach stable storage once may not be there even if a second try succeeds.
     if (setup_.options.sync) return;
-    for (; num_.named < stored_.size(); ++num_.named) {
-        const series::Step& step = stored_[num_.named];
-        const Status status = guarded("finishing the step", [&] {
-            if (step.step_in_file >= 0) return commit(step);
-            Status whole = series::call_whole(step.part_path, step.layout.file_bytes);
-            if (whole.code() == ErrorCode::not_found)
-                whole = series::cut_receipts(series::whole_path(step.part_path), step.layout.file_bytes);
-            return whole.ok() ? series::finish_step(series::whole_path(step.part_path), step.path, false)
-                              : whole;
-        });
-        if (!status.ok()) return;
-        has_name(step);
+    for (std::size_t i = num_named(); i < stored_.size(); ++i) {
+        if (!guarded("finishing the step", [&] { return go_on(stored_[i]); }).ok()) return;
+        has_name(stored_[i].step);
     }
 }
 
 bool Naming::keeps(const series::Step& step) const {
-    return !setup_.options.sync &&
-           (step.step_in_file < 0 || (setup_.hidden.is_on && series::has_pending_commit(step)));
+    return !setup_.options.sync && (step.step_in_file < 0 || commits_.is_left(step));
 }
 
 Naming::Unnamed Naming::unnamed() const {
     Unnamed names;
-    for (const series::Step& step : stored_) add_name(keeps(step) ? names.kept : names.lost, step);
+    for (const Stored& each : stored_) add_name(keeps(each.step) ? names.kept : names.lost, each.step);
     return names;
 }
 
 void Naming::discard() noexcept {
     is_finishing_ = false;
     (void)work_.wait();
-    for (const series::Step& step : stored_) {
-        if (!keeps(step)) continue;
-        std::erase(parts_, step.part_path);
-        if (step.step_in_file < 0) continue;
-        std::erase(parts_, series::commit_path(step));
-        if (committed_.path == step.path) committed_.begins.clear();  // its values are behind the end
+    for (const Stored& each : stored_) {
+        if (!keeps(each.step)) continue;
+        std::erase(parts_, each.step.part_path);
+        if (each.step.step_in_file >= 0) commits_.keep(each.step);
     }
     for (const std::string& part : parts_) {
         storage::discard_file(part);
         storage::discard_file(series::whole_path(part));
     }
     parts_.clear();
-    // Cuts the rest of a step that was not committed behind the others; if this fails, a run that resumes
-    // cuts it.
-    if (!committed_.begins.empty())
-        (void)guarded("cutting", [&] {
-            return series::cut_file(committed_.path, committed_.file_bytes, committed_.begins);
-        });
+    commits_.discard();
 }
 
 }  // namespace hakobi::output

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "mpi/agree.hpp"
+#include "output/commits.hpp"
 #include "output/hidden_work.hpp"
 #include "output/own_series.hpp"
 #include "output/setup.hpp"
@@ -30,7 +32,7 @@ namespace hakobi::output {
 class Naming {
   public:
     /// `setup` and `series` outlive it.
-    Naming(const Setup& setup, OwnSeries& series) : setup_(setup), series_(series) {}
+    Naming(const Setup& setup, OwnSeries& series) : setup_(setup), series_(series), commits_(setup) {}
 
     /// Makes the file of a step that is laid out, under its temporary name. exists where anything has one of
     /// its names. Local, rank 0's.
@@ -65,7 +67,10 @@ class Naming {
 
     [[nodiscard]] bool is_finishing() const noexcept { return is_finishing_; }
     [[nodiscard]] bool is_name_open() const noexcept { return is_name_open_; }
-    [[nodiscard]] std::int64_t finishing_number() const noexcept { return stored_.back().number; }
+    [[nodiscard]] std::int64_t finishing_number() const noexcept {
+        assert(is_finishing_);
+        return stored_.back().step.number;
+    }
     /// How this rank's naming has gone. Local.
     [[nodiscard]] const Status& status() const noexcept { return named_; }
     /// Removes the files that have no name yet but those that `unnamed` says are kept, after what is under
@@ -73,38 +78,30 @@ class Naming {
     void discard() noexcept;
 
   private:
-    /// Rank 0: of a hidden step in a file of several.
-    Status leave_commit(const series::Step& step);
-    Status finish_file(const series::Step& step, bool was_hidden);
-    /// The same of a step in a file of several.
-    Status commit(const series::Step& step);
+    /// A step that all ranks have stored, and rank 0: where its file stands.
+    struct Stored {
+        series::Step step;
+        series::FileState state = series::FileState::stored;
+        [[nodiscard]] bool has_name() const noexcept { return state == series::FileState::named; }
+    };
+    Status finish_file(Stored& stored, bool was_hidden);
+    /// Brings it to its name from where it stands.
+    Status go_on(Stored& stored);
     void write_overview(const series::Step& step, const std::string& source);
     void has_name(const series::Step& step) noexcept;
     void drop_oldest(std::size_t num) noexcept;
+    /// Rank 0: of the oldest of `stored_`.
+    [[nodiscard]] std::size_t num_named() const noexcept;
     [[nodiscard]] bool keeps(const series::Step& step) const;
     /// Rank 0's: goes on with names from the first that has failed, up to one that fails again.
     void name_again() noexcept;
 
     const Setup& setup_;
     OwnSeries& series_;
+    Commits commits_;  // rank 0's, to files of several steps
     std::vector<std::string> parts_;
-    /// Rank 0: the file of several steps that one was committed to last: how it begins since then, and its
-    /// size.
-    struct Committed {
-        std::string path;
-        std::vector<std::byte> begins;
-        std::int64_t file_bytes = 0;
-    } committed_;
-    /// Rank 0: how that file begins when the step is committed that was laid out last.
-    struct LaidOut {
-        std::string path;
-        std::vector<std::byte> begins;
-    } laid_out_;
-    std::deque<series::Step> stored_;  // by all ranks, and not agreed to have their names; the oldest first
-    /// Counts of the oldest of these: rank 0's that have their names, and those that take_unagreed returned.
-    struct Counts {
-        std::size_t named = 0, taken = 0;
-    } num_;
+    std::deque<Stored> stored_;  // by all ranks, and not agreed to have their names; the oldest first
+    std::size_t num_taken_ = 0;  // of the oldest of these: take_unagreed returned how they went
     bool is_finishing_ = false;  // the youngest of them
     HiddenWork work_;            // rank 0: its finishing
     bool is_name_open_ = false;

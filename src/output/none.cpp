@@ -5,8 +5,6 @@ namespace {
 
 class None final : public Method {
   public:
-    [[nodiscard]] bool writes_step_file() const override { return false; }
-    [[nodiscard]] bool writes() const override { return false; }
     mpi::Agreed write(const Step&) override { return {}; }
 };
 

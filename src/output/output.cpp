@@ -33,6 +33,18 @@ void Output::begin_step(double time) {
     impl_->draft.begin(impl_->own_series, time);
 }
 
+FieldId Output::define(const FieldDefinition& definition) {
+    impl_->throw_if_unusable("define");
+    FieldId id{};
+    impl_->draft.definitions().define(definition, id).throw_if_error();
+    return id;
+}
+
+void Output::put(FieldId field, const Block& block, Field::Data data, const MemoryLayout& layout) {
+    impl_->throw_if_unusable("put", true);
+    impl_->draft.put(field, block, data, layout);
+}
+
 void Output::put(const Field& field) {
     impl_->throw_if_unusable("put", true);
     impl_->draft.put(field);

@@ -29,6 +29,7 @@
 #include "output/output_impl.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -54,11 +55,12 @@ void Output::Impl::create() {
     series::finish_dropped(comm);
     setup.hidden = output::choose_hidden(comm, setup.entry->why_not_hidden, setup.options);
     own_series.claim(setup, guarded("Output::create", [&] { return setup.make_method(); })).throw_if_error();
+    if (setup.steps_per_file > 1) steps_file.emplace(setup.steps_per_file);
     draft.describe();
     timing.start();
     say_how();
     series::add_unclosed(*this);
-    if (setup.is_rank_0() && setup.method->writes() && (setup.hidden.is_on || setup.has_stage()))
+    if (setup.is_rank_0() && setup.writes() && (setup.hidden.is_on || setup.stage))
         last_words.speak_of(setup.prefix);
 }
 
@@ -75,7 +77,7 @@ void Output::Impl::throw_if_unusable(const char* call, bool needs_step) const {
 
 std::string Output::Impl::text() const {
     std::string text = setup.text();
-    if (const device::Device* device = draft.device(); device != nullptr && setup.method->writes()) {
+    if (const device::Device* device = draft.device(); device != nullptr && setup.writes()) {
         text += setup.method->takes_device_memory()
                     ? "; values of " + device->text() + " are copied straight to collective buffers"
                     : "; values of " + device->text() + " are copied to the host first";
@@ -93,27 +95,26 @@ void Output::Impl::say_how() const {
 
 mpi::Agreed Output::Impl::run_step() noexcept {
     hidden.begin_call();
-    const int most_left = setup.method->most_hidden() - 1;
-    if (mpi::Agreed agreed = finish_hidden(most_left); !agreed.status.ok()) return agreed;
+    if (mpi::Agreed agreed = make_place(); !agreed.status.ok()) return agreed;
     draft.keep_mistake(naming.take_unagreed());
     draft.keep_mistake(own_series.carrying());
-    mpi::Agreed agreed = setup.format->holds_meshes() ? write_mesh() : mpi::Agreed();
-    if (agreed.status.ok() && draft.mesh().needs_file()) {
+    output::MeshState* const mesh = draft.mesh();
+    mpi::Agreed agreed = mesh != nullptr ? write_mesh(*mesh) : mpi::Agreed();
+    if (agreed.status.ok() && mesh != nullptr && mesh->needs_file()) {
         // A hidden step that has failed is not waited for again.
-        if (mpi::Agreed finished = finish_hidden(most_left); !finished.status.ok()) return finished;
+        if (mpi::Agreed finished = make_place(); !finished.status.ok()) return finished;
     }
-    if (agreed.status.ok()) agreed = write_step();
+    if (agreed.status.ok()) agreed = write_step(steps_file ? &*steps_file : nullptr);
     if (agreed.status.ok()) {
         naming.agreed_on_taken();
-        if (setup.has_stage()) note_unnamed();
+        if (setup.stage) note_unnamed();
         return agreed;
     }
     mpi::Agreed earlier = finish_all();
     return earlier.status.ok() ? agreed : earlier;
 }
 
-mpi::Agreed Output::Impl::write_mesh() noexcept {
-    output::MeshState& mesh = draft.mesh();
+mpi::Agreed Output::Impl::write_mesh(output::MeshState& mesh) noexcept {
     {
         Stopwatch stopwatch(timing.phases().layout_s);
         mpi::Agreed agreed = mesh.agree(setup.comm, draft.mistake());
@@ -127,31 +128,36 @@ mpi::Agreed Output::Impl::write_mesh() noexcept {
 }
 
 mpi::Agreed Output::Impl::write_mesh_file() noexcept {
+    assert(draft.mesh() != nullptr);
     output::StepDraft::Aside step = draft.begin_mesh_file();
-    mpi::Agreed agreed = write_step();
+    mpi::Agreed agreed = write_step(nullptr);
     if (agreed.status.ok()) draft.end_mesh_file(std::move(step));
     return agreed;
 }
 
-mpi::Agreed Output::Impl::write_step() noexcept {
+mpi::Agreed Output::Impl::write_step(output::StepsFile* several) noexcept {
     output::Step& step = draft.step();
     bool are_blocks_new = false, are_statics_new = false;
     if (mpi::Agreed agreed = agree_on_draft(are_blocks_new, are_statics_new); !agreed.status.ok())
         return agreed;
-    if (!setup.method->writes()) return {};
+    if (!setup.writes()) return {};
     Status local = guarded("filling what nobody put", [&] { draft.add_fill(known.uncovered()); });
-    if (has_several()) {
-        if (mpi::Agreed agreed = choose_file(are_statics_new, local); !agreed.status.ok()) return agreed;
+    if (setup.is_rank_0() && step.kind == series::Kind::step && local.ok())
+        local = guarded("resuming", [&] { return own_series.check(step.description); });
+    if (several != nullptr) {
+        if (mpi::Agreed agreed = choose_file(*several, are_statics_new, local); !agreed.status.ok())
+            return agreed;
         // The second step of a file has other fields than the first, which had the static ones.
         are_blocks_new = are_blocks_new || step.step_in_file < 2;
     }
     const bool has_chunks = output::ChunkEncoder::is_needed(draft.fields());
-    step.are_regions_new = are_blocks_new || has_chunks || has_several();
+    step.are_regions_new = are_blocks_new || has_chunks || several != nullptr;
     if (has_chunks) {
         if (mpi::Agreed agreed = encode(are_blocks_new); !agreed.status.ok()) return agreed;
     }
-    if (mpi::Agreed agreed = lay_out(has_chunks, std::move(local)); !agreed.status.ok()) return agreed;
-    if (!has_several()) own_series.expect(step);
+    if (mpi::Agreed agreed = lay_out(several, has_chunks, std::move(local)); !agreed.status.ok())
+        return agreed;
+    if (several == nullptr) own_series.expect(step);
     {
         Stopwatch stopwatch(timing.phases().values_s);
         if (mpi::Agreed agreed = setup.method->write(step); !agreed.status.ok()) return agreed;
@@ -165,15 +171,14 @@ mpi::Agreed Output::Impl::write_step() noexcept {
     if (mpi::Agreed agreed = end_finishing(); !agreed.status.ok()) return agreed;
     Stopwatch stopwatch(timing.phases().finish_s);
     mpi::Agreed agreed = naming.finish(step);
-    if (agreed.status.ok()) steps_file.has_step(step);
+    if (agreed.status.ok() && several != nullptr) several->has_step(step);
     return agreed;
 }
 
-mpi::Agreed Output::Impl::choose_file(bool are_statics_new, Status& local) noexcept {
+mpi::Agreed Output::Impl::choose_file(output::StepsFile& several, bool are_statics_new,
+                                      Status& local) noexcept {
     output::Step& step = draft.step();
-    if (setup.is_rank_0() && local.ok())
-        local = guarded("resuming", [&] { return own_series.check(step.description); });
-    if (mpi::Agreed agreed = steps_file.choose(setup, own_series, step, are_statics_new, local);
+    if (mpi::Agreed agreed = several.choose(setup, own_series, step, are_statics_new, local);
         !agreed.status.ok())
         return agreed;
     local.keep_first(guarded("choosing the step's file", [&] {
@@ -188,7 +193,7 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
     Stopwatch stopwatch(timing.phases().layout_s);
     draft.keep_mistake(guarded("end_step", [&]() -> Status {
         if (!draft.mistake().ok()) return {};
-        if (setup.method->writes()) {
+        if (setup.writes()) {
             Status brought = draft.bring_to_host(!setup.method->takes_device_memory());
             if (!brought.ok()) return brought;
         }
@@ -199,11 +204,11 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
     output::StepAgreement found =
         known.agree_on_step(setup.comm, draft.mistake(), draft.step().description.time, draft.fields(),
                             draft.held(), draft.are_statics_new());
-    if (!found.error.status.ok() || !setup.method->writes()) return found.error;
+    if (!found.error.status.ok() || !setup.writes()) return found.error;
     are_blocks_new = found.are_blocks_new;
     are_statics_new = found.are_statics_new;
     // The parts of a mesh neither overlap nor leave gaps, and nobody gathers all ranks'.
-    if (setup.format->holds_meshes()) {
+    if (draft.mesh() != nullptr) {
         known.keep_blocks(draft.held());
     } else if (are_blocks_new) {
         return known.agree_on_blocks(setup.comm, draft.fields(), draft.held());
@@ -217,12 +222,20 @@ mpi::Agreed Output::Impl::encode(bool are_blocks_new) noexcept {
     return encoder->encode(draft.fields(), draft.held(), are_blocks_new);
 }
 
-mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
+mpi::Agreed Output::Impl::lay_out(output::StepsFile* several, bool has_chunks, Status local) noexcept {
     Stopwatch stopwatch(timing.phases().layout_s);
     output::Step& step = draft.step();
-    const bool is_layout_new = has_chunks || has_several() || !known.has_layout_of(draft.fields());
-    if (setup.is_rank_0() && local.ok())
-        local = guarded("laying out the step", [&] { return make_file(has_chunks, is_layout_new); });
+    const bool is_layout_new = has_chunks || several != nullptr || !known.has_layout_of(draft.fields());
+    if (setup.is_rank_0() && local.ok()) {
+        local = guarded("laying out the step", [&]() -> Status {
+            if (is_layout_new) {
+                Result<format::Layout> layout = new_layout(several, has_chunks);
+                if (!layout.ok()) return layout.status();
+                step.layout = std::move(layout).value();
+            }
+            return make_file();
+        });
+    }
     if (is_layout_new) {
         if (mpi::Agreed agreed = mpi::agree(setup.comm, local); !agreed.status.ok()) return agreed;
         output::share_layout(setup.comm, step.layout);
@@ -232,26 +245,27 @@ mpi::Agreed Output::Impl::lay_out(bool has_chunks, Status local) noexcept {
         return setup.method->prepare(step);
     }));
     mpi::Agreed agreed = mpi::agree(setup.comm, local);
-    if (agreed.status.ok() && !has_several()) known.keep_layout_of(draft.fields());
+    if (agreed.status.ok() && several == nullptr) known.keep_layout_of(draft.fields());
     return agreed;
 }
 
-Status Output::Impl::make_file(bool has_chunks, bool is_layout_new) {
+Result<format::Layout> Output::Impl::new_layout(output::StepsFile* several, bool has_chunks) {
+    const auto chunks =
+        has_chunks ? std::span(encoder->stored()) : std::span<const std::vector<format::StoredChunk>>();
+    const output::Step& step = draft.step();
+    return several != nullptr ? several->append(step, chunks)
+                              : setup.format->lay_out(step.description, chunks);
+}
+
+Status Output::Impl::make_file() {
     output::Step& step = draft.step();
-    if (!has_several() && step.kind == series::Kind::step) {  // the step itself comes next
-        if (Status differs = own_series.check(step.description); !differs.ok()) return differs;
-    }
-    if (is_layout_new) {
-        const auto chunks =
-            has_chunks ? std::span(encoder->stored()) : std::span<const std::vector<format::StoredChunk>>();
-        Result<format::Layout> layout =
-            has_several() ? steps_file.append(step, chunks) : setup.format->lay_out(step.description, chunks);
-        if (!layout.ok()) return layout.status();
-        step.layout = std::move(layout).value();
-    }
     format::set_time(step.layout, step.description.time);
     if (Status status = own_series.make_room(setup.comm, step); !status.ok()) return status;
     return naming.make_file(step);
+}
+
+mpi::Agreed Output::Impl::make_place() noexcept {
+    return finish_hidden(setup.method->most_hidden() - 1);
 }
 
 mpi::Agreed Output::Impl::finish_hidden(int most_left) noexcept {
@@ -281,7 +295,7 @@ mpi::Agreed Output::Impl::finish_oldest() noexcept {
         Stopwatch stopwatch(timing.phases().finish_s);
         naming.name(hidden.oldest());
     }
-    steps_file.has_step(hidden.oldest());
+    if (steps_file) steps_file->has_step(hidden.oldest());
     hidden.pop_oldest();
     note_unnamed();
     return agreed;
@@ -327,7 +341,7 @@ mpi::Agreed Output::Impl::run_close() noexcept {
     }
     const mpi::Agreed ended = mpi::agree(setup.comm, status);
     draft.drop();
-    timing.stop(setup.comm, setup.hidden.is_on, setup.method->writes());
+    timing.stop(setup.comm, setup.hidden.is_on, setup.writes());
     return agreed.status.ok() ? ended : agreed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <hakobi/output.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "output/chunk_encoder.hpp"
@@ -28,7 +29,7 @@ namespace hakobi {
 struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     output::Setup setup;
     output::OwnSeries own_series;
-    output::StepsFile steps_file;  // where a file takes several
+    std::optional<output::StepsFile> steps_file;  // where a file takes several
     output::StepDraft draft{setup};
     output::Known known;
     std::unique_ptr<output::ChunkEncoder> encoder;  // from the first step that needs one
@@ -46,7 +47,7 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     [[nodiscard]] const std::string& own_prefix() const noexcept override { return setup.prefix; }
     [[nodiscard]] bool has_pending() const noexcept override {
         return !hidden.empty() || naming.is_finishing() || naming.is_name_open() ||
-               setup.method->has_work_at_close() || setup.has_stage();
+               setup.method->has_work_at_close() || setup.stage;
     }
     void finish() noexcept override;
 
@@ -68,32 +69,30 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
     void fail(mpi::Agreed& agreed) noexcept;
 
   private:
-    /// Whether what is written now goes to a file of several steps; a mesh that they share may have one of
-    /// its own.
-    [[nodiscard]] bool has_several() noexcept {
-        return setup.steps_per_file > 1 && draft.step().kind == series::Kind::step;
-    }
     // The parts of run_step; collective.
     /// 0: a mesh that later steps share is written, and the draft's fields are placed on the mesh.
-    mpi::Agreed write_mesh() noexcept;
+    mpi::Agreed write_mesh(output::MeshState& mesh) noexcept;
     mpi::Agreed write_mesh_file() noexcept;
-    /// 1 to 6 of what the draft says.
-    mpi::Agreed write_step() noexcept;
+    /// 1 to 6 of what the draft says. `several`: the file of several steps that it goes to; null: it gets one
+    /// of its own.
+    mpi::Agreed write_step(output::StepsFile* several) noexcept;
     /// 1 and 2; `are_blocks_new` and `are_statics_new` become whether any rank's have changed.
     mpi::Agreed agree_on_draft(bool& are_blocks_new, bool& are_statics_new) noexcept;
-    /// Where a file takes several steps: says which takes this one, and leaves out what that has of it.
-    /// `local` as in lay_out.
-    mpi::Agreed choose_file(bool are_statics_new, Status& local) noexcept;
+    /// Says which file of several takes this step, and leaves out what that has of it. `local` as in lay_out.
+    mpi::Agreed choose_file(output::StepsFile& several, bool are_statics_new, Status& local) noexcept;
     mpi::Agreed encode(bool are_blocks_new) noexcept;
     /// `local`: what went wrong on this rank before.
-    mpi::Agreed lay_out(bool has_chunks, Status local) noexcept;
-    /// Rank 0's part of it. Local.
-    Status make_file(bool has_chunks, bool is_layout_new);
+    mpi::Agreed lay_out(output::StepsFile* several, bool has_chunks, Status local) noexcept;
+    /// Rank 0's part of it: the layout, where that is a new one, and the file. Local.
+    Result<format::Layout> new_layout(output::StepsFile* several, bool has_chunks);
+    Status make_file();
 
     // For hidden steps; collective.
     /// Finishes the oldest ones: those that all ranks have stored, and as many more as leave `most_left`,
     /// which are waited for.
     mpi::Agreed finish_hidden(int most_left) noexcept;
+    /// So that the method can take one more. Asked for each: `auto` takes one at a time before it changes.
+    mpi::Agreed make_place() noexcept;
     mpi::Agreed finish_oldest() noexcept;
     /// Waits for the step that is being finished in a thread, if there is one.
     mpi::Agreed end_finishing() noexcept;

@@ -1,5 +1,6 @@
 #include "output/own_series.hpp"
 
+#include <cassert>
 #include <filesystem>
 #include <utility>
 
@@ -43,11 +44,11 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
     run_ = reader.get<series::RunId>();
     next_step_ = reader.get<std::int64_t>();
     last_file_ = reader.get<std::int64_t>();
-    written_.prefix = setup.has_stage() ? series::Stage::prefix_on(absolute(setup.stage.folder),
-                                                                   storage::lasting_path(prefix_), run_)
-                                        : prefix_;
+    written_.prefix = setup.stage ? series::Stage::prefix_on(absolute(setup.stage->folder),
+                                                             storage::lasting_path(prefix_), run_)
+                                  : prefix_;
     written_.place = storage::open_place_of(written_.prefix).place;
-    if (!setup.has_stage()) return {};
+    if (!setup.stage) return {};
     if (is_rank_0_ && !staging_) local = guarded("Output::create", [&] { return make_stage(setup); });
     return mpi::agree(setup.comm, local);
 }
@@ -55,7 +56,7 @@ mpi::Agreed OwnSeries::claim(const Setup& setup, Status local) noexcept {
 Status OwnSeries::make_stage(const Setup& setup) {
     const std::string place = storage::lasting_path(prefix_);
     Result<std::unique_ptr<Staging>> made = Staging::make(
-        setup.stage, setup.place.is_on_objects ? place : absolute(place), run_, setup.options.sync);
+        *setup.stage, setup.place.is_on_objects ? place : absolute(place), run_, setup.options.sync);
     if (made.ok()) staging_ = std::move(made).value();
     return made.status();
 }
@@ -67,8 +68,8 @@ void OwnSeries::give_stage_up() noexcept {
 
 Status OwnSeries::claim_here(const Setup& setup) {
     run_ = series::random_run_id();
-    if (!setup.method->writes()) return {};
-    if (!setup.has_stage() || !setup.place.is_on_objects) return claim_steps(setup, series::Holding::lock);
+    if (!setup.writes()) return {};
+    if (!setup.stage || !setup.place.is_on_objects) return claim_steps(setup, series::Holding::lock);
     Status status = series::take_stage(prefix_, setup.options.if_exists);
     if (status.ok()) status = make_stage(setup);
     if (status.ok()) status = claim_steps(setup, series::Holding::marker);
@@ -83,8 +84,7 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
     series::Claim& claim = claimed.value();
     lock_ = std::move(claim.lock);
     next_step_ = claim.next_step();
-    const bool takes_several = setup.steps_per_file > 1;
-    if (takes_several && !claim.earlier.empty() && claim.earlier.back().num_steps < setup.steps_per_file)
+    if (!claim.earlier.empty() && claim.earlier.back().num_steps < setup.steps_per_file)
         last_file_ = claim.earlier.back().step;
     view_ = series::SeriesView(prefix_, *setup.format, claim.earlier);
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
@@ -99,6 +99,7 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
 }
 
 void OwnSeries::name_next(series::Step& step) const {
+    assert(written_.place != nullptr);
     step.run = run_;
     step.number = next_step_;
     step.place = written_.place;
@@ -156,7 +157,7 @@ std::string OwnSeries::text() const {
 }
 
 mpi::Agreed OwnSeries::arrive(const Setup& setup) noexcept {
-    if (!setup.has_stage()) return {};
+    if (!setup.stage) return {};
     Status status;
     if (staging_) {
         status = staging_->arrive(setup.comm);
@@ -167,7 +168,7 @@ mpi::Agreed OwnSeries::arrive(const Setup& setup) noexcept {
 
 void OwnSeries::end(const Setup& setup) noexcept {
     if (is_rank_0_) {
-        if (!setup.method->writes_step_file()) view_.complete_found();
+        if (!setup.writes_step_file()) view_.complete_found();
         view_.write(setup.options.sync);
     }
     staging_.reset();

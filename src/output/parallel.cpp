@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <utility>
 
@@ -22,9 +23,7 @@ class Parallel final : public Method {
 
     Status prepare(const Step& step) override {
         if (comm_.rank() != 0) return {};
-        if (!step.place->limits().has_system_names)
-            return {ErrorCode::unsupported,
-                    "MPI-IO knows no " + step.path + ": use another method than parallel"};
+        assert(step.place->limits().has_system_names);
         if (!std::exchange(is_storage_known_, true)) warn_of_storage(step.part_path);
         struct statvfs space {};
         if (::statvfs(series::folder_of(step.place->system_name(step.path)).c_str(), &space) != 0)

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <filesystem>
 
@@ -26,16 +27,12 @@ class PerProcess final : public Method {
                 HiddenFiles(comm_, settings.hidden.node_bytes / comm_.node_size(), settings.hidden.cores);
     }
 
-    [[nodiscard]] bool writes_step_file() const override { return false; }
-
     Status prepare(const Step& step) override {
         hidden_.prepare();
         if (comm_.rank() != 0) return {};
         if (Status status = series::check_free(step.path); !status.ok()) return status;
         const std::string folder = folder_of(step);
-        if (!step.place->limits().has_system_names)
-            return {ErrorCode::unsupported,
-                    step.path + ": pieces need folders: use another method than per-process"};
+        assert(step.place->limits().has_system_names);
         bool may_be_ours = false;
         while (::mkdir(folder.c_str(), 0777) != 0) {
             if (errno == EINTR) {  // some file systems have made it all the same
@@ -88,10 +85,10 @@ class PerProcess final : public Method {
     }
 
     [[nodiscard]] bool has_work_at_close() const override {
-        return !options_.keep_pieces && !folders_.empty();
+        return !options_.per_process.keep_pieces && !folders_.empty();
     }
     mpi::Agreed close(OutputTimes& times) override {
-        if (options_.keep_pieces) return {};
+        if (options_.per_process.keep_pieces) return {};
         const double start_s = now_s();
         Status status;
         // A step that cannot be gathered keeps its pieces and does not stop the others from being gathered.

@@ -17,10 +17,12 @@ namespace output {
 namespace {
 
 constexpr std::array entries = {
-    MethodEntry{"none", make_none},
-    MethodEntry{"per-process", make_per_process},
+    MethodEntry{"none", make_none, Makes::nothing},
+    MethodEntry{"per-process", make_per_process, Makes::pieces, nullptr, "pieces need folders"},
     MethodEntry{"root", make_root},
-    MethodEntry{"parallel", make_parallel, "MPI's collective file calls return when the values are stored"},
+    MethodEntry{"parallel", make_parallel, Makes::step_file,
+                "MPI's collective file calls return when the values are stored",
+                "MPI-IO knows no such files"},
     MethodEntry{"pipelined", make_pipelined},
     MethodEntry{"writers", make_writers},
 };

@@ -18,16 +18,15 @@ namespace hakobi::output {
 namespace {
 
 constexpr std::int64_t least_buffer_bytes = 4096;
-constexpr std::int64_t least_asynchronous_bytes = 1 << 20;
+constexpr std::int64_t least_hidden_bytes = 1 << 20;
 
-/// The value of the options, or else of the environment; 0 where neither has one.
-Result<std::int64_t> asked_steps_per_file(const OutputOptions& options) {
-    if (options.steps_per_file < 0) {
-        return Status(ErrorCode::invalid_argument, "steps_per_file is " +
-                                                       std::to_string(options.steps_per_file) +
-                                                       ": a file takes one step at least");
+/// The value of the option, or else of the environment; 0 where neither has one.
+Result<std::int64_t> steps_of_a_file(std::int64_t asked) {
+    if (asked < 0) {
+        return Status(ErrorCode::invalid_argument,
+                      "steps_per_file is " + std::to_string(asked) + ": a file takes one step at least");
     }
-    if (options.steps_per_file != 0) return options.steps_per_file;
+    if (asked != 0) return asked;
     const char* const given = std::getenv("HAKOBI_STEPS_PER_FILE");
     const std::string_view value = given != nullptr ? given : "";
     if (value.empty()) return 0;
@@ -50,11 +49,11 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put_text(options.compression);
     writer.put(options.significant_bits);
     writer.put(options.sync);
-    writer.put(options.asynchronous ? static_cast<int>(*options.asynchronous) : -1);
-    writer.put(options.asynchronous_bytes);
+    writer.put(options.hidden.on ? static_cast<int>(*options.hidden.on) : -1);
+    writer.put(options.hidden.bytes);
     writer.put(options.writer_stride);
     writer.put(options.buffer_bytes);
-    writer.put(options.keep_pieces);
+    writer.put(options.per_process.keep_pieces);
     writer.put(options.if_exists);
     writer.put(options.overview);
     writer.put_text(stage.folder);
@@ -65,6 +64,25 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
         writer.put_text(value);
     }
     return writer.take();
+}
+
+/// Takes what the older names say for the newer ones.
+Status take_older(OutputOptions& options) {
+    const auto differ = [](const char* newer, const char* older) {
+        return Status(ErrorCode::invalid_argument, std::string("options ") + newer + " and " + older +
+                                                       " are given, and differ: " + older +
+                                                       " is its older name");
+    };
+    OutputOptions::Hidden& hidden = options.hidden;
+    if (options.asynchronous && hidden.on.value_or(*options.asynchronous) != *options.asynchronous)
+        return differ("hidden.on", "asynchronous");
+    if (options.asynchronous) hidden.on = options.asynchronous;
+    const std::int64_t bytes = options.asynchronous_bytes;
+    if (bytes != 0 && hidden.bytes != 0 && bytes != hidden.bytes)
+        return differ("hidden.bytes", "asynchronous_bytes");
+    if (bytes != 0) hidden.bytes = bytes;
+    options.per_process.keep_pieces = options.per_process.keep_pieces || options.keep_pieces;
+    return {};
 }
 
 Status check_options(std::string_view prefix, const OutputOptions& options) {
@@ -84,10 +102,10 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
         return {ErrorCode::invalid_argument, "buffer_bytes is " + std::to_string(options.buffer_bytes) +
                                                  ": the least is " + std::to_string(least_buffer_bytes)};
     }
-    if (options.asynchronous_bytes != 0 && options.asynchronous_bytes < least_asynchronous_bytes) {
-        return {ErrorCode::invalid_argument,
-                "asynchronous_bytes is " + std::to_string(options.asynchronous_bytes) + ": the least is " +
-                    std::to_string(least_asynchronous_bytes)};
+    if (options.hidden.bytes != 0 && options.hidden.bytes < least_hidden_bytes) {
+        return {ErrorCode::invalid_argument, "hidden.bytes (asynchronous_bytes) is " +
+                                                 std::to_string(options.hidden.bytes) + ": the least is " +
+                                                 std::to_string(least_hidden_bytes)};
     }
     if (options.if_exists > IfExists::resume) {
         return {
@@ -100,12 +118,13 @@ Status check_options(std::string_view prefix, const OutputOptions& options) {
 }  // namespace
 
 Status Setup::find() {
+    if (Status status = take_older(options); !status.ok()) return status;
     if (Status status = check_options(prefix, options); !status.ok()) return status;
     place = storage::limits_of(prefix);
-    Result<StageOptions> asked_stage = take_stage_options(options.hints);
+    Result<StageOptions> asked_stage = take_stage_options(options.stage, options.hints);
     if (!asked_stage.ok()) return asked_stage.status();
     stage = std::move(asked_stage).value();
-    if (Status status = storage::check_address(stage.folder); !status.ok()) return status;
+    if (Status status = storage::check_address(stage->folder); !status.ok()) return status;
     Result<const format::Format*> found = format::find_format(options.format);
     if (!found.ok()) return found.status();
     format = found.value();
@@ -116,11 +135,11 @@ Status Setup::find() {
     entry = known.value();
     Result<std::optional<bool>> asked = asked_hidden(options);
     if (!asked.ok()) return asked.status();
-    options.asynchronous = asked.value();
-    const Result<std::int64_t> steps = asked_steps_per_file(options);
+    options.hidden.on = asked.value();
+    const Result<std::int64_t> steps = steps_of_a_file(options.steps_per_file);
     if (!steps.ok()) return steps.status();
     steps_per_file = std::max<std::int64_t>(1, steps.value());
-    if (options.asynchronous.value_or(false) && entry->why_not_hidden != nullptr) {
+    if (options.hidden.on.value_or(false) && entry->why_not_hidden != nullptr) {
         return {ErrorCode::invalid_argument, "method " + std::string(entry->name) +
                                                  " does not support hidden output: " + entry->why_not_hidden};
     }
@@ -148,7 +167,7 @@ mpi::Agreed Setup::agree(const Status& local) const {
     if (StepAgreement found = agree_on_step(comm, local, description(), false); !found.error.status.ok()) {
         return found.error;
     }
-    std::vector<std::byte> first = encode_options(prefix, options, stage);
+    std::vector<std::byte> first = encode_options(prefix, options, stage.value_or(StageOptions()));
     const std::vector<std::byte> mine = first;
     mpi::broadcast(comm, first, 0);
     if (mine == first) return mpi::agree(comm, {});
@@ -164,20 +183,21 @@ Status Setup::make_method() {
     Result<filter::Filters> parsed = filter::parse_filters(options.compression, options.significant_bits);
     if (!parsed.ok()) return parsed.status();
     filters = parsed.value();
-    const Result<Combination> combined =
-        combine({.format = format,
-                 .method = {entry->name, method->writes(), method->writes_step_file()},
-                 .prefix = prefix,
-                 .place = place,
-                 .steps_per_file = steps_per_file,
-                 .insists_on_steps = options.steps_per_file != 0,
-                 .compression = options.compression,
-                 .codec = filters.codec,
-                 .overview = options.overview,
-                 .stage = stage.folder,
-                 .num_nodes = comm.num_nodes()});
-    if (combined.ok()) steps_per_file = combined.value().steps_per_file;
-    return combined.status();
+    const Result<Combination> combined = combine({.format = format,
+                                                  .method = entry,
+                                                  .prefix = prefix,
+                                                  .place = place,
+                                                  .steps_per_file = steps_per_file,
+                                                  .insists_on_steps = options.steps_per_file != 0,
+                                                  .compression = options.compression,
+                                                  .codec = filters.codec,
+                                                  .overview = options.overview,
+                                                  .stage = stage->folder,
+                                                  .num_nodes = comm.num_nodes()});
+    if (!combined.ok()) return combined.status();
+    steps_per_file = combined.value().steps_per_file;
+    if (combined.value().stage.empty()) stage.reset();
+    return {};
 }
 
 io::EngineOptions Setup::layout_options() const {
@@ -190,11 +210,9 @@ std::string Setup::text() const {
     std::string text(method->name().empty() ? entry->name : method->name());
     if (const std::string why = method->why(); !why.empty()) text += " (auto: " + why + ")";
     if (hidden.is_on && !method->is_hidden()) return text + ", not hidden: that is cheaper";
-    if (!method->writes()) return text + ": nothing is written";
-    if (steps_per_file > 1) {
-        text += ", " + (steps_per_file == all_steps ? std::string("all") : std::to_string(steps_per_file)) +
-                " steps in one file";
-    }
+    if (!writes()) return text + ": nothing is written";
+    if (const std::int64_t num = steps_per_file; num > 1)
+        text += ", " + (num == all_steps ? "all" : std::to_string(num)) + " steps in one file";
     if (!hidden.is_on) return text + ", not hidden: " + hidden.why_not;
     return text + ", hidden: steps are stored while the program goes on, with copies of at most " +
            std::to_string(hidden.node_bytes >> 20) + " MiB on a node";

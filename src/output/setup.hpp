@@ -2,6 +2,7 @@
 
 #include <hakobi/output.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "filter/filters.hpp"
@@ -28,10 +29,12 @@ struct Setup {
     Hidden hidden = {};
     std::unique_ptr<Method> method = nullptr;
     filter::Filters filters = {};  ///< of fields that do not ask for others
-    StageOptions stage = {};       ///< taken out of the options' hints
+    /// Taken out of the options' hints; none where steps do not go over a stage.
+    std::optional<StageOptions> stage = {};
     std::int64_t steps_per_file = 1;
 
-    [[nodiscard]] bool has_stage() const { return !stage.folder.empty() && method->writes(); }
+    [[nodiscard]] bool writes() const { return entry->makes != Makes::nothing; }
+    [[nodiscard]] bool writes_step_file() const { return entry->makes == Makes::step_file; }
     [[nodiscard]] bool is_rank_0() const { return comm.rank() == 0; }
     /// Finds the format and the method, and looks at all other options. invalid_argument says which is wrong.
     /// Local.

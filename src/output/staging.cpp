@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -38,35 +39,49 @@ std::string steps_text(std::int64_t first, std::int64_t last) {
 
 }  // namespace
 
-Result<StageOptions> take_stage_options(Hints& hints) {
+Result<StageOptions> take_stage_options(const OutputOptions::Stage& asked, Hints& hints) {
     StageOptions options;
-    const auto given = [&](const char* hint, const char* variable) -> std::string {
-        if (const auto at = hints.find(hint); at != hints.end()) {
-            std::string value = at->second;
-            hints.erase(at);
-            return value;
-        }
-        const char* const value = std::getenv(variable);
-        return value == nullptr ? "" : value;
+    const auto taken = [&](const char* hint) -> std::optional<std::string> {
+        const auto at = hints.find(hint);
+        if (at == hints.end()) return {};
+        return std::move(hints.extract(at).mapped());
     };
-    options.folder = given("hakobi_stage", "HAKOBI_STAGE");
+    const auto bad = [](std::string text) { return Status(ErrorCode::invalid_argument, std::move(text)); };
+    const auto variable = [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+    };
+    const std::optional<std::string> folder = taken("hakobi_stage");
+    if (folder && !asked.folder.empty() && *folder != asked.folder)
+        return bad("option stage.folder and the hint hakobi_stage are given, and differ");
+    options.folder = !asked.folder.empty() ? asked.folder : folder.value_or(variable("HAKOBI_STAGE"));
     struct Number {
-        const char *hint, *variable;
+        const char *option, *hint, *variable;
+        std::optional<std::int64_t> asked;
         std::int64_t* into;
     };
+    const auto unless_0 = [](std::int64_t number) {
+        return number == 0 ? std::optional<std::int64_t>() : number;
+    };
     const std::array numbers = {
-        Number{"hakobi_stage_bytes", "HAKOBI_STAGE_BYTES", &options.bytes},
-        Number{"hakobi_stage_rate", "HAKOBI_STAGE_RATE", &options.bytes_s},
-        Number{"hakobi_stage_patience", "HAKOBI_STAGE_PATIENCE", &options.patience_s},
+        Number{"bytes", "hakobi_stage_bytes", "HAKOBI_STAGE_BYTES", unless_0(asked.bytes), &options.bytes},
+        Number{"bytes_s", "hakobi_stage_rate", "HAKOBI_STAGE_RATE", unless_0(asked.bytes_s),
+               &options.bytes_s},
+        Number{"patience_s", "hakobi_stage_patience", "HAKOBI_STAGE_PATIENCE", asked.patience_s,
+               &options.patience_s},
     };
     for (const Number& number : numbers) {
-        const std::string value = given(number.hint, number.variable);
-        if (value.empty()) continue;
-        const std::optional<std::int64_t> found = io::parsed_bytes(value);
+        const std::optional<std::string> hint = taken(number.hint);
+        const std::string value = hint.value_or(number.asked ? "" : variable(number.variable));
+        const std::optional<std::int64_t> found =
+            value.empty() ? number.asked.value_or(*number.into) : io::parsed_bytes(value);
         if (!found) {
-            return Status(ErrorCode::invalid_argument, std::string(number.hint) + " (" + number.variable +
-                                                           "): '" + value +
-                                                           "' is not a number such as 4000000 or 4M");
+            return bad(std::string(number.hint) + " (" + number.variable + "): '" + value +
+                       "' is not a number such as 4000000 or 4M");
+        }
+        if (*found < 0 || *found != number.asked.value_or(*found)) {
+            return bad(std::string("option stage.") + number.option + " is " + std::to_string(*number.asked) +
+                       (*number.asked < 0 ? "" : std::string(", and the hint ") + number.hint + " differs"));
         }
         *number.into = *found;
     }
@@ -144,6 +159,7 @@ Status Staging::make_room(const Comm& comm, const series::Step& step) {
 
 void Staging::carry(const series::Step& step) {
     unnamed_bytes_ -= step.layout.file_bytes;
+    assert(unnamed_bytes_ >= 0);
     carrier_->add(stage_.carried(step.number, step.path, step.layout.file_bytes));
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <hakobi/comm.hpp>
-#include <hakobi/hints.hpp>
+#include <hakobi/output.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,16 +16,15 @@ namespace hakobi::output {
 
 /// Whether, and how, steps go over a stage. Equal on all ranks.
 struct StageOptions {
-    std::string folder;  ///< hakobi_stage, HAKOBI_STAGE; "": no stage
-    std::int64_t bytes =
-        0;  ///< hakobi_stage_bytes, HAKOBI_STAGE_BYTES: held there at most; 0: half of what is free
-    std::int64_t bytes_s =
-        0;  ///< hakobi_stage_rate, HAKOBI_STAGE_RATE: of carrying, until close; 0: no limit
-    std::int64_t patience_s = 120;  ///< hakobi_stage_patience, HAKOBI_STAGE_PATIENCE: see Staging::arrive
+    std::string folder;             ///< "": no stage
+    std::int64_t bytes = 0;         ///< held there at most; 0: half of what is free
+    std::int64_t bytes_s = 0;       ///< of carrying, until close; 0: no limit
+    std::int64_t patience_s = 120;  ///< see Staging::arrive
 };
-/// Takes the hints of these names out of `hints`; a variable says what no hint does. invalid_argument for
-/// what is no value. Local.
-Result<StageOptions> take_stage_options(Hints& hints);
+/// OutputOptions::stage, completed by its older names, the hints hakobi_stage, …, which are taken out of
+/// `hints`, and by the variables HAKOBI_STAGE, …. invalid_argument for what is no value, and where an option
+/// and its hint differ. Local.
+Result<StageOptions> take_stage_options(const OutputOptions::Stage& asked, Hints& hints);
 
 /// The stage of an output's steps. Rank 0 has it, whose node is that of all ranks: it carries whole steps to
 /// their places while the program goes on.

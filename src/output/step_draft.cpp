@@ -1,13 +1,13 @@
 #include "output/step_draft.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "device/device.hpp"
-#include "output/combination.hpp"
 #include "output/uncovered.hpp"
 #include "series/step_file.hpp"
 
@@ -45,12 +45,15 @@ Status check_on_host(const Mesh& mesh) {
 
 void StepDraft::describe() {
     step_.description = setup_.description();
-    if (setup_.steps_per_file > 1)
-        mesh_.live(setup_.steps_per_file == all_steps ? MeshState::Home::in_steps_file
-                                                      : MeshState::Home::beside_steps);
+    if (!setup_.format->holds_meshes()) return;
+    using Home = MeshState::Home;
+    mesh_.emplace(setup_.steps_per_file == 1           ? Home::own_file
+                  : setup_.steps_per_file == all_steps ? Home::in_steps_file
+                                                       : Home::beside_steps);
 }
 
 void StepDraft::begin(const OwnSeries& series, double time) {
+    assert(!is_open_);
     is_open_ = true;
     mistake_ = {};
     if (!std::isfinite(time))
@@ -60,16 +63,14 @@ void StepDraft::begin(const OwnSeries& series, double time) {
     step_.description.fields.clear();
     held_.clear();
     are_statics_new_ = false;
-    mesh_.begin_step();
+    if (mesh_) mesh_->piece().begin_step();
     device_.forget();
 }
 
 Result<HeldBlock> StepDraft::block_of(const Field& field) const {
     if (field.on == On::grid) return held_block(field);
-    if (setup_.format->holds_meshes()) return mesh_.block_of(field);
-    return Status(ErrorCode::unsupported,
-                  std::string("it is on ") + (field.on == On::points ? "points" : "cells") +
-                      ", and files of the format " + std::string(setup_.format->name()) + " hold no meshes");
+    if (mesh_) return mesh_->piece().block_of(field);
+    return check_place(*setup_.format, field);
 }
 
 Result<HeldBlock> StepDraft::located_block_of(const Field& field) {
@@ -83,7 +84,14 @@ Result<HeldBlock> StepDraft::located_block_of(const Field& field) {
     return held;
 }
 
+void StepDraft::put(FieldId id, const Block& block, Field::Data data, const MemoryLayout& layout) {
+    const Result<const Field*> defined = definitions_.field(id, block, data, layout);
+    if (!defined.ok()) return keep_mistake(defined.status());
+    put(*defined.value());
+}
+
 void StepDraft::put(const Field& field) {
+    assert(is_open_ && held_.size() == fields().size());
     const bool is_on_mesh = field.on != On::grid;
     const auto keep = [&](const Status& status) {
         keep_mistake({status.code(), "field " + field.name + ": " + status.text()});
@@ -95,31 +103,10 @@ void StepDraft::put(const Field& field) {
         held.value().block.count.assign(field.block.count.size(), 0);
         if (is_on_mesh) held.value().block = {{1}, {0}, {0}};
     }
-    Result<filter::Filters> filters =
-        filter::parse_filters(field.compression, field.significant_bits, setup_.filters);
-    if (const Status status =
-            filters.ok() ? check_codec(*setup_.format, filters.value().codec) : filters.status();
-        !status.ok()) {
-        keep(status);
-        filters = filter::Filters();
-    }
-    filters.value().frame = setup_.format->frame();
-    std::vector<std::int64_t> global = is_on_mesh ? held.value().block.global : field.block.global;
-    const auto type = static_cast<format::ValueType>(field.data.index());
-    add({.name = field.name,
-         .units = field.units,
-         .long_name = field.long_name,
-         .standard_name = field.standard_name,
-         .type = type,
-         .global = std::move(global),
-         .dims = field.dims,
-         .filters = filters.value(),
-         .attributes = field.attributes,
-         .fill_value = field.fill_value || is_on_mesh ? field.fill_value : format::default_fill(type),
-         .coordinates = field.coordinates,
-         .is_static = field.is_static,
-         .place = static_cast<format::Place>(field.on)},
-        std::move(held).value());
+    FieldDescription description;
+    if (const Status status = describe_field(setup_, field, description); !status.ok()) keep(status);
+    description.global = is_on_mesh ? held.value().block.global : field.block.global;
+    add(std::move(description), std::move(held).value());
 }
 
 void StepDraft::add(FieldDescription field, HeldBlock block) {
@@ -143,7 +130,7 @@ void StepDraft::add(FieldDescription field, HeldBlock block) {
 }
 
 void StepDraft::put_mesh(const Mesh& mesh) {
-    if (!setup_.format->holds_meshes()) {
+    if (!mesh_) {
         return keep_mistake({ErrorCode::unsupported, "the mesh: files of the format " +
                                                          std::string(setup_.format->name()) +
                                                          " hold none; vtkhdf's do"});
@@ -154,15 +141,16 @@ void StepDraft::put_mesh(const Mesh& mesh) {
         if (Status status = check_on_host(mesh); !status.ok()) return status;
         Result<bool> are_points_on_device = are_on_device(mesh.points);
         if (!are_points_on_device.ok()) return are_points_on_device.status();
-        return mesh_.put(mesh, are_points_on_device.value());
+        return mesh_->piece().put(mesh, are_points_on_device.value());
     }));
 }
 
 void StepDraft::put_points(Mesh::Points points) {
     keep_mistake(guarded("put_points", [&]() -> Status {
+        if (!mesh_) return no_mesh_for_points();
         Result<bool> are_points_on_device = are_on_device(points);
         if (!are_points_on_device.ok()) return are_points_on_device.status();
-        return mesh_.put_points(points, are_points_on_device.value());
+        return mesh_->piece().put_points(points, are_points_on_device.value());
     }));
 }
 
@@ -174,8 +162,9 @@ Result<bool> StepDraft::are_on_device(const Mesh::Points& points) {
 }
 
 std::int64_t StepDraft::end() {
+    assert(is_open_ && held_.size() == fields().size());
     is_open_ = false;
-    std::int64_t bytes = mesh_.bytes_put();
+    std::int64_t bytes = mesh_ ? mesh_->piece().bytes_put() : 0;
     for (std::size_t f = 0; f < held_.size(); ++f) {
         for (const HeldBlock& one : held_[f])
             bytes += one.block.num_elements() * format::bytes_of(fields()[f].type);
@@ -214,7 +203,7 @@ Status StepDraft::keep_static(std::size_t field) {
 }
 
 void StepDraft::begin_steps_file() {
-    mesh_.begin_steps_file(series::file_name(step_.path), step_.description.fields);
+    if (mesh_) mesh_->begin_steps_file(series::file_name(step_.path), step_.description.fields);
 }
 
 void StepDraft::leave_statics_out() {
@@ -249,14 +238,15 @@ Status StepDraft::add_statics() {
 }
 
 StepDraft::Aside StepDraft::begin_mesh_file() {
+    assert(mesh_ && mesh_->needs_file() && step_.kind == series::Kind::step);
     Aside aside{.arrays = {}, .path = step_.path, .part_path = step_.part_path};
     keep_mistake(guarded("the mesh", [&] {
-        aside.arrays = mesh_.arrays_of_file();
+        aside.arrays = mesh_->arrays_of_file();
         step_.kind = series::Kind::mesh;
-        step_.path += series::mesh_suffix;
+        step_.path = series::mesh_path(step_.path);
         step_.part_path = series::part_path(step_.path, series::token(step_.run, step_.number));
         step_.step_in_file = -1;
-        mesh_.set_file(series::file_name(step_.path));
+        mesh_->set_file(series::file_name(step_.path));
     }));
     std::swap(step_.description.fields, aside.arrays.fields);
     std::swap(held_, aside.arrays.held);
@@ -264,6 +254,7 @@ StepDraft::Aside StepDraft::begin_mesh_file() {
 }
 
 void StepDraft::end_mesh_file(Aside aside) {
+    assert(step_.kind == series::Kind::mesh);
     step_.description.fields = std::move(aside.arrays.fields);
     held_ = std::move(aside.arrays.held);
     step_.kind = series::Kind::step;
@@ -272,11 +263,11 @@ void StepDraft::end_mesh_file(Aside aside) {
 }
 
 void StepDraft::place_on_mesh() {
-    Arrays all = mesh_.arrays_of_step();
+    Arrays all = mesh_->arrays_of_step();
     std::vector<FieldDescription>& fields = step_.description.fields;
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const bool is_on_mesh = fields[f].place != format::Place::grid;
-        if (is_on_mesh && !held_[f].empty()) mesh_.place(fields[f], held_[f][0]);
+        if (is_on_mesh && !held_[f].empty()) mesh_->place(fields[f], held_[f][0]);
         all.fields.push_back(std::move(fields[f]));
         all.held.push_back(std::move(held_[f]));
     }
@@ -285,6 +276,7 @@ void StepDraft::place_on_mesh() {
 }
 
 void StepDraft::add_fill(const std::vector<std::vector<Block>>& uncovered) {
+    assert(uncovered.size() == held_.size());
     fill_rows_.clear();
     for (std::size_t f = 0; f < uncovered.size(); ++f) {
         for (const Block& block : uncovered[f]) {
@@ -332,6 +324,8 @@ Status StepDraft::bring_to_host(bool all) {
 }
 
 void StepDraft::place_fields(const ChunkEncoder* encoder) {
+    assert(held_.size() == fields().size());
+    assert(step_.layout.offsets_bytes.size() == held_.size());
     step_.parts.clear();
     const auto is_on_device = [](const HeldField& held) {
         return std::ranges::any_of(held, &HeldBlock::is_on_device);

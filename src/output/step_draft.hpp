@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/status.hpp"
 #include "io/device_memory.hpp"
 #include "output/chunk_encoder.hpp"
+#include "output/definitions.hpp"
 #include "output/held_field.hpp"
 #include "output/mesh.hpp"
 #include "output/own_series.hpp"
@@ -24,13 +26,15 @@ namespace hakobi::output {
 /// for static fields, fill values and the mesh's own arrays, which belong to the draft.
 class StepDraft {
   public:
-    explicit StepDraft(const Setup& setup) : setup_(setup) {}
+    explicit StepDraft(const Setup& setup) : setup_(setup), definitions_(setup) {}
 
     /// Takes what the options say of all steps. Once, before the first step.
     void describe();
     /// Opens the next step of the series, with nothing in it.
     void begin(const OwnSeries& series, double time);
-    /// Adds a field, or another block of it.
+    /// Adds a defined field, or another block of it.
+    void put(FieldId id, const Block& block, Field::Data data, const MemoryLayout& layout);
+    /// The same of one that is described with the step.
     void put(const Field& field);
     void put_mesh(const Mesh& mesh);
     void put_points(Mesh::Points points);
@@ -42,6 +46,7 @@ class StepDraft {
     /// Closes an open step, which is lost.
     void drop() noexcept { is_open_ = false; }
 
+    [[nodiscard]] Definitions& definitions() noexcept { return definitions_; }
     [[nodiscard]] bool is_open() const noexcept { return is_open_; }
     [[nodiscard]] const Status& mistake() const noexcept { return mistake_; }
     void keep_mistake(Status status) { mistake_.keep_first(std::move(status)); }
@@ -51,7 +56,8 @@ class StepDraft {
         return step_.description.fields;
     }
     [[nodiscard]] std::span<const HeldField> held() const noexcept { return held_; }
-    [[nodiscard]] MeshState& mesh() noexcept { return mesh_; }
+    /// Null where the format holds none.
+    [[nodiscard]] MeshState* mesh() noexcept { return mesh_ ? &*mesh_ : nullptr; }
     /// The device that had values put last; null: none ever had.
     [[nodiscard]] const device::Device* device() const noexcept { return device_.device(); }
 
@@ -95,11 +101,12 @@ class StepDraft {
     Status add_statics();
 
     const Setup& setup_;
+    Definitions definitions_;
     bool is_open_ = false;  // between begin_step and end_step
     Status mistake_;        // the first one
     series::Step step_;     // its layout is kept from step to step
     std::vector<HeldField> held_;
-    MeshState mesh_;
+    std::optional<MeshState> mesh_;  // of a format that holds meshes
     io::DeviceMemory device_;
     std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values
     bool are_statics_new_ = false;

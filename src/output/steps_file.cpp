@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdio>
 #include <utility>
 
@@ -70,12 +71,13 @@ mpi::Agreed StepsFile::choose(const Setup& setup, const OwnSeries& series, serie
         fields_ = fields;
         are_statics_new = false;
     }
-    const bool takes = num_steps_ > 0 && num_steps_ < setup.steps_per_file && !are_statics_new &&
-                       std::ranges::equal(fields_, fields);
+    const bool takes =
+        num_steps_ > 0 && num_steps_ < most_steps_ && !are_statics_new && std::ranges::equal(fields_, fields);
     if (!takes) local.keep_first(guarded("beginning a file", [&] { return begin(setup, step); }));
     fields_ = std::move(fields);
     step.path = path_;
     step.part_path = has_name_ ? path_ : part_path_;
+    assert(num_steps_ < most_steps_);
     step.step_in_file = num_steps_++;
     return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,13 +13,16 @@
 
 namespace hakobi::output {
 
-/// The file that an Output's steps go to, where a file takes several (OutputOptions::steps_per_file).
+/// The file that an Output's steps go to, where a file takes several.
 ///
 /// Invariant: equal on all ranks, but `growing_`, which is rank 0's; the file has its final name on all ranks
 /// alike, when its first step has. A step begins a new file where the one that is open is full, or has other
 /// fields, or static ones with other values.
 class StepsFile {
   public:
+    /// A file takes at most so many.
+    explicit StepsFile(std::int64_t most_steps) : most_steps_(most_steps) { assert(most_steps > 1); }
+
     /// Says to which file the step goes, and whether it is its first: the step's names. `local`: what has
     /// gone wrong on this rank, before and here. Collective in the first step of a run that resumes, else
     /// local.
@@ -27,6 +31,7 @@ class StepsFile {
     /// Rank 0's: GrowingFile::append.
     [[nodiscard]] Result<format::Layout> append(const series::Step& step,
                                                 std::span<const std::vector<format::StoredChunk>> chunks) {
+        assert(growing_ != nullptr);
         return growing_->append(step.description, chunks);
     }
     /// The step is part of its file. Local, on all ranks.
@@ -36,6 +41,7 @@ class StepsFile {
     Status resume(const Setup& setup, const series::Step& step);
     Status begin(const Setup& setup, const series::Step& step);
 
+    std::int64_t most_steps_;
     std::unique_ptr<format::GrowingFile> growing_;
     std::int64_t num_steps_ = 0;  // appended to the open file; 0: none is open
     std::string path_, part_path_;

@@ -1,6 +1,7 @@
 #include "output/timing.hpp"
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <cstdio>
 
@@ -31,6 +32,7 @@ OutputTimes Timing::now() const {
 }
 
 void Timing::stop(const Comm& comm, bool is_hidden, bool writes) {
+    assert(!is_stopped_);
     phases_ = now();
     is_stopped_ = true;
     const auto in_us = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };

@@ -1,6 +1,7 @@
 #include "output/uncovered.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace hakobi::output {
 namespace {
@@ -64,6 +65,7 @@ class Sweep {
 }  // namespace
 
 std::vector<Block> uncovered(std::span<const std::int64_t> global, std::span<const Block> blocks) {
+    assert(!global.empty());
     std::vector<const Block*> with_elements;
     for (const Block& block : blocks) {
         if (block.num_elements() > 0) with_elements.push_back(&block);
@@ -74,6 +76,7 @@ std::vector<Block> uncovered(std::span<const std::int64_t> global, std::span<con
 }
 
 Block share_of(const Block& block, int num_ranks, int rank) {
+    assert(rank >= 0 && rank < num_ranks && !block.count.empty());
     Block share = block;
     // The longest dimension, of equal ones the slowest.
     const auto d = static_cast<std::size_t>(std::ranges::max_element(block.count) - block.count.begin());

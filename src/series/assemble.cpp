@@ -1,6 +1,7 @@
 #include "series/assemble.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <functional>
 #include <queue>
@@ -115,6 +116,7 @@ Status assemble(std::span<const Region> regions, Members& members, storage::File
             request.space = space;
             space += request.length_bytes;
         }
+        assert(space <= taken.data() + taken.size());
         if (Status status = members.take(requests); !status.ok()) return status;
         for (const Run& run : runs) {
             const std::byte*& data = requests[static_cast<std::size_t>(run.request)].data;

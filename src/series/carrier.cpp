@@ -1,6 +1,7 @@
 #include "series/carrier.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -138,6 +139,7 @@ Carrier::~Carrier() {
 void Carrier::add(Carried carried) {
     {
         const std::scoped_lock lock(mutex_);
+        assert(waiting_.empty() || waiting_.back().step <= carried.step);
         if (waiting_.empty()) copied_s_ = now_s();
         waiting_.push_back(std::move(carried));
     }

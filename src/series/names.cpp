@@ -16,7 +16,7 @@ constexpr std::size_t fewest_digits = 6, token_digits = 16;
 constexpr std::string_view decimal = "0123456789", hexadecimal = "0123456789abcdef";
 constexpr std::string_view part_suffix = ".part", whole_suffix = ".whole", stage_suffix = ".stage";
 constexpr std::string_view view_infix = ".series", marker_suffix = ".staged", lock_suffix = ".lock";
-constexpr std::string_view pieces_suffix = ".pieces", gathered_suffix = ".gathered";
+constexpr std::string_view pieces_suffix = ".pieces", gathered_suffix = ".gathered", mesh_suffix = ".mesh";
 
 /// A text that may stand behind the name of a step.
 struct Ending {
@@ -223,6 +223,7 @@ std::optional<Event> to_complete(FileState state) {
 }
 
 std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension) {
+    assert(step >= 0);
     std::string digits = std::to_string(step);
     if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
     return std::string(prefix).append("_").append(digits).append(extension);
@@ -245,7 +246,12 @@ std::string part_path(const std::string& path, std::uint64_t token) {
 }
 
 std::string whole_path(const std::string& part) {
+    assert(part.ends_with(part_suffix));
     return part.substr(0, part.size() - part_suffix.size()).append(whole_suffix);
+}
+
+std::string mesh_path(const std::string& step_path) {
+    return std::string(step_path).append(mesh_suffix);
 }
 
 std::string pieces_folder(const std::string& step_path) {

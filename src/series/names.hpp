@@ -87,9 +87,11 @@ enum class Event { make, store, call_whole, cut, name, discard };
 /// The next event on the way of a hidden step's file to its name; nothing where it has that, or never will.
 [[nodiscard]] std::optional<Event> to_complete(FileState state);
 
-inline constexpr std::string_view mesh_suffix = ".mesh", commit_suffix = ".commit";
+inline constexpr std::string_view commit_suffix = ".commit";
 
 [[nodiscard]] std::string step_path(std::string_view prefix, std::int64_t step, std::string_view extension);
+/// The file of the mesh that was put in a step, from the step's.
+[[nodiscard]] std::string mesh_path(const std::string& step_path);
 /// A temporary name. Whoever may write to the folder could make it a trap: `token` is one that nobody can
 /// foretell.
 [[nodiscard]] std::string part_path(const std::string& path, std::uint64_t token);

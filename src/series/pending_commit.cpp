@@ -1,6 +1,7 @@
 #include "series/pending_commit.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
@@ -47,6 +48,8 @@ ReceiptOf receipt_of_commit(const Step& step) {
 }
 
 Status leave_commit(const Step& step, std::span<const std::byte> before) {
+    assert(has_pending_commit(step) && !step.layout.commit.empty());
+    assert(before.size() <= step.layout.commit.back().bytes.size());
     ByteWriter writer;
     writer.put_text(file_name(step.path));
     writer.put_text(file_name(step.part_path));

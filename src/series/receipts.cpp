@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "base/checksum.hpp"
@@ -82,6 +84,7 @@ ReceiptOf receipt_of(const Step& step) {
 }
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
+    assert(writer >= 0 && writer < num_writers);
     if (!of.is_wanted() || file.descriptor_behind() < 0) return;
     const Descriptor other(of.path.empty() ? -1 : ::open(of.path.c_str(), O_WRONLY | O_CLOEXEC));
     const int descriptor = of.path.empty() ? file.descriptor_behind() : other.get();
@@ -110,12 +113,6 @@ FileState state_of(const Name& name, const Receipts& receipts) {
     return receipts.are_all_there() ? FileState::stored : FileState::part;
 }
 
-Status call_whole(const std::string& part, std::int64_t file_bytes) {
-    const std::string whole = whole_path(part);
-    Status status = storage::rename_file(part, whole);
-    return status.ok() ? cut_receipts(whole, file_bytes) : status;
-}
-
 namespace {
 
 /// Has the name stand for a copy of the file, where the file has others.
@@ -141,8 +138,7 @@ Status leave_other_names(const std::string& path) {
     return status;
 }
 
-}  // namespace
-
+/// 4.
 Status cut_receipts(const std::string& path, std::int64_t file_bytes) {
     if (Status status = leave_other_names(path); !status.ok()) return status;
     Result<storage::FilePtr> file =
@@ -151,6 +147,33 @@ Status cut_receipts(const std::string& path, std::int64_t file_bytes) {
     Status status = file.value()->set_size(file_bytes);
     status.keep_first(file.value()->close());
     return status;
+}
+
+Status carry_out(Event event, const FileNames& names) {
+    if (event == Event::call_whole) return storage::rename_file(names.part, names.whole);
+    if (event == Event::cut) return cut_receipts(names.whole, names.file_bytes);
+    assert(event == Event::name);
+    return finish_step(names.whole, names.path, false);
+}
+
+}  // namespace
+
+FileNames names_of(const Step& step) {
+    assert(step.step_in_file < 0);
+    return {.part = step.part_path,
+            .whole = whole_path(step.part_path),
+            .path = step.path,
+            .file_bytes = step.layout.file_bytes};
+}
+
+Status advance(const FileNames& names, FileState& state, FileState goal) {
+    while (state != goal) {
+        const std::optional<Event> event = to_complete(state);
+        assert(event);
+        if (Status status = carry_out(*event, names); !status.ok()) return status;
+        state = *next(state, *event);
+    }
+    return {};
 }
 
 }  // namespace hakobi::series

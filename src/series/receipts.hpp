@@ -49,10 +49,15 @@ Result<Receipts> read_receipts(const std::string& path);
 /// Where a file stands that has these receipts. Pure.
 [[nodiscard]] FileState state_of(const Name& name, const Receipts& receipts);
 
-/// 3 and 4 of names.hpp. `file_bytes`: without the receipts. Local.
-Status call_whole(const std::string& part, std::int64_t file_bytes);
-
-/// 4 alone. A file that has further names is copied first: under those it stays as it is. Local.
-Status cut_receipts(const std::string& path, std::int64_t file_bytes);
+/// A step's file on its way to its name.
+struct FileNames {
+    std::string part, whole, path;
+    std::int64_t file_bytes = 0;  ///< without receipts
+};
+[[nodiscard]] FileNames names_of(const Step& step);
+/// Takes the file of a hidden step from where it stands to `goal`, by 3 to 5 of names.hpp. After an error
+/// `state` is where it stands, too. A file that has further names is copied by 4: under those it stays as it
+/// is. Local.
+Status advance(const FileNames& names, FileState& state, FileState goal);
 
 }  // namespace hakobi::series

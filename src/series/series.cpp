@@ -114,8 +114,7 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
     std::vector<std::pair<Series::Entry, Status>> incomplete;
     // Meshes first: a step's file without the one that it links to would not be whole.
     for (const Series::Entry& entry : found.mesh_pieces) {
-        const std::string folder =
-            pieces_folder(step_path(prefix, entry.step, entry.extension) + std::string(mesh_suffix));
+        const std::string folder = pieces_folder(mesh_path(step_path(prefix, entry.step, entry.extension)));
         Status status = gather_folder(folder, buffer_bytes, true);
         if (!status.ok() && status.code() != ErrorCode::format) return status;
     }
@@ -284,6 +283,7 @@ Status remove_parts(const Series& series) {
 }
 
 void count_steps(std::vector<Series::Entry>& files) {
+    assert(std::ranges::is_sorted(files, {}, &Series::Entry::step));
     for (std::size_t i = 0; i < files.size(); ++i) {
         Series::Entry& file = files[i];
         if (i + 1 < files.size() && files[i + 1].step <= file.step + 1) continue;

@@ -1,6 +1,7 @@
 #include "series/series_view.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -217,6 +218,7 @@ void SeriesView::append(const Expected& step) {
 
 void SeriesView::expect(std::int64_t number, const std::string& path, const format::StepDescription& step) {
     if (format_ == nullptr) return;
+    assert(expected_.empty() || expected_.back().number <= number);  // equal: a mesh, and its step
     if (!std::exchange(has_run_, true)) start_with(step);
     expected_.push_back(
         {.number = number, .time = step.time, .file = file_name(path), .has = fields_of(step)});
@@ -339,6 +341,7 @@ Status SeriesView::write_chapter(const Copied& copied, std::size_t first, std::s
     for (std::size_t s = 0; s < first; ++s) before += series_.sources[s].num_records;
     std::size_t last = first;
     while (last < end && !is_full(num, copied.record_bytes)) num += series_.sources[last++].num_records;
+    assert(last > first);
     const auto at = static_cast<std::ptrdiff_t>(first), behind = static_cast<std::ptrdiff_t>(last);
     format::SeriesDescription chapter{
         .shown = series_.shown,

@@ -1,6 +1,7 @@
 #include "series/step.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "region/cursor.hpp"
 
@@ -33,6 +34,8 @@ Part ordered(const Part& part) {
 }  // namespace
 
 Part concatenated(std::span<const Part> parts) {
+    assert(std::ranges::all_of(
+        parts, [](const Part& part) { return part.file.size_bytes() == part.memory.size_bytes(); }));
     if (parts.size() == 1) return parts[0];
     std::vector<Region::Part> file, memory;
     for (const Part& part : parts) {

@@ -1,6 +1,7 @@
 #include "series/step_file.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "format/registry.hpp"
@@ -53,6 +54,7 @@ Status commit_step(const std::string& path, std::span<const format::Extent> comm
     Result<storage::FilePtr> opened =
         storage::open_file(path, {.read = true, .write = true, .regular_only = true});
     if (!opened.ok()) return opened.status();
+    assert(!commit.empty() && before.size() <= commit.back().bytes.size());
     storage::File& file = *opened.value();
     std::vector<std::byte> begins(before.size());
     const Result<std::int64_t> read = begins.empty() ? Result<std::int64_t>(0) : file.read_at(begins, 0);

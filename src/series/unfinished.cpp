@@ -1,7 +1,6 @@
 #include "series/unfinished.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cstdio>
 #include <optional>
 #include <set>
@@ -35,7 +34,7 @@ std::vector<LeftFile> left_files(const Series& series) {
         const Name name = parse(path);
         if (name.kind != Kind::step && name.kind != Kind::mesh && name.kind != Kind::commit) continue;
         std::string final_path = step_path(name.prefix, name.step, name.extension);
-        if (name.is_of_mesh()) final_path += mesh_suffix;
+        if (name.is_of_mesh()) final_path = mesh_path(final_path);
         if (std::string of_store = storage::joined_folder(final_path); !of_store.empty())
             final_path = std::move(of_store);
         parts.push_back({name, path, std::move(final_path)});
@@ -74,25 +73,12 @@ std::string numbers(const std::vector<Series::Entry>& steps) {
     return text;
 }
 
-/// Takes the file from where it stands to its final name.
-Status complete(const LeftFile& left, FileState state, std::int64_t file_bytes) {
-    const std::string whole = left.name.form == Name::Form::whole ? left.path : whole_path(left.path);
-    Status status;
-    while (const std::optional<Event> event = status.ok() ? to_complete(state) : std::nullopt) {
-        switch (*event) {
-            case Event::call_whole:
-                status = storage::rename_file(left.path, whole);
-                break;
-            case Event::cut:
-                status = cut_receipts(whole, file_bytes);
-                break;
-            default:
-                assert(*event == Event::name);
-                status = finish_step(whole, left.final_path, false);
-        }
-        state = *next(state, *event);
-    }
-    return status;
+FileNames names_of(const LeftFile& left, std::int64_t file_bytes) {
+    const bool is_whole = left.name.form == Name::Form::whole;
+    return {.part = left.path,
+            .whole = is_whole ? left.path : whole_path(left.path),
+            .path = left.final_path,
+            .file_bytes = file_bytes};
 }
 
 }  // namespace
@@ -144,8 +130,8 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
             result.completed.push_back({left.name.step, path.value(), left.name.extension});
             continue;
         }
-        const Status status =
-            complete(left, state_of(left.name, receipts.value()), receipts.value().file_bytes);
+        FileState state = state_of(left.name, receipts.value());
+        const Status status = advance(names_of(left, receipts.value().file_bytes), state, FileState::named);
         const bool is_damaged = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found;
         if (is_damaged && !store_of(left.final_path).empty()) {
             // A folder whose remover was killed, or of which the system has lost some. A listing knows it by

@@ -123,16 +123,16 @@ TEST_F(UnfinishedTest, AFileOnItsWayToItsNameIsCompletedWhereverItsRunWasKilled)
 }
 
 TEST_F(UnfinishedTest, StepsOnAMeshThatIsLostAreLostToo) {
-    leave(1, 1, {}, std::string(mesh_suffix));
+    leave(1, 1, {}, mesh_path(""));
     leave(1, 1, {0});
     leave(2, 1, {0});
-    leave(3, 1, {0}, std::string(mesh_suffix));
+    leave(3, 1, {0}, mesh_path(""));
     leave(3, 1, {0});
     const Unfinished done = complete();
     ASSERT_EQ(done.completed.size(), 1U);
     EXPECT_EQ(done.completed[0].step, 3);
     EXPECT_EQ(done.lost.size(), 3U);
-    EXPECT_TRUE(fs::exists(path_of(3) + std::string(mesh_suffix)));
+    EXPECT_TRUE(fs::exists(mesh_path(path_of(3))));
 }
 
 // As cp -al makes them.

@@ -13,6 +13,7 @@ int main() {
     SIZE(hakobi_buffer_arrays_options);
     SIZE(hakobi_collectives_options);
     SIZE(hakobi_field);
+    SIZE(hakobi_field_definition);
     SIZE(hakobi_field_info);
     SIZE(hakobi_field_read);
     SIZE(hakobi_halo_field);
@@ -22,6 +23,7 @@ int main() {
     SIZE(hakobi_input_field);
     SIZE(hakobi_input_mesh);
     SIZE(hakobi_input_options);
+    SIZE(hakobi_memory_layout);
     SIZE(hakobi_mesh);
     SIZE(hakobi_mesh_part);
     SIZE(hakobi_output_options);
@@ -41,6 +43,7 @@ int main() {
     SIZE(hakobi::Comm);
     SIZE(hakobi::Error);
     SIZE(hakobi::Field);
+    SIZE(hakobi::FieldDefinition);
     SIZE(hakobi::FieldInfo);
     SIZE(hakobi::FieldRead);
     SIZE(hakobi::GatherResult);
@@ -54,6 +57,7 @@ int main() {
     SIZE(hakobi::InputOptions);
     SIZE(hakobi::Key);
     SIZE(hakobi::Listing);
+    SIZE(hakobi::MemoryLayout);
     SIZE(hakobi::Mesh);
     SIZE(hakobi::MeshPart);
     SIZE(hakobi::NetworkCosts);

@@ -1,4 +1,6 @@
 // A step's description as ranks send it and pieces hold it, and the file that follows from it.
+#include <algorithm>
+
 #include "format/registry.hpp"
 #include "input.hpp"
 
@@ -14,12 +16,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(format::difference(step, step).empty());
     if (!format::check_description(step).ok()) return 0;
     for (const format::Format* format : format::formats()) {
-        if (!format->check(step).ok()) continue;
+        // Nothing has made the chunks that a compressed field's layout needs.
+        const bool has_chunks = std::ranges::any_of(step.fields, [](const format::FieldDescription& field) {
+            return field.filters != filter::Filters{};
+        });
+        if (has_chunks || !format->check(step).ok()) continue;
         const Result<format::Layout> layout = format->lay_out(step);
         if (!layout.ok()) continue;
         for (std::size_t f = 0; f < step.fields.size(); ++f) {
             const std::int64_t begin = layout.value().offsets_bytes[f];
-            fuzz::require(begin > 0 && begin + step.fields[f].size_bytes() <= layout.value().file_bytes);
+            fuzz::require(begin >= 0 && begin + step.fields[f].size_bytes() <= layout.value().file_bytes);
         }
     }
     return 0;

@@ -94,7 +94,7 @@ TEST_P(EveryWay, WritesTheReferenceBytesSyncedHiddenAndNot) {
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesThroughTheLeastMemoryForHiding) {
-    expect_reference_bytes({.asynchronous_bytes = 1 << 20, .buffer_bytes = 64 << 10}, large_fields);
+    expect_reference_bytes({.hidden = {.bytes = 1 << 20}, .buffer_bytes = 64 << 10}, large_fields);
 }
 
 TEST_P(EveryWay, WritesTheReferenceBytesWhenFieldsAndBlocksChangeBetweenSteps) {
@@ -302,7 +302,9 @@ INSTANTIATE_TEST_SUITE_P(Output, EveryMethod, ::testing::ValuesIn(writing_method
 TEST_F(OutputTest, TheEnvironmentSaysWhetherToHideWhereTheCallerDoesNot) {
     setenv("HAKOBI_ASYNCHRONOUS", "0", 1);
     EXPECT_NE(Output::create(comm, folder + "/a").explain().find("not hidden"), std::string::npos);
-    EXPECT_NE(Output::create(comm, folder + "/b", {.asynchronous = true}).explain().find(", hidden"),
+    EXPECT_NE(Output::create(comm, folder + "/b", {.hidden = {.on = true}}).explain().find(", hidden"),
+              std::string::npos);
+    EXPECT_NE(Output::create(comm, folder + "/d", {.asynchronous = true}).explain().find(", hidden"),
               std::string::npos);
     setenv("HAKOBI_ASYNCHRONOUS", "maybe", 1);
     const Error error = error_of([&] { (void)Output::create(comm, folder + "/c"); });

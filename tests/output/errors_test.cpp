@@ -305,6 +305,16 @@ TEST_F(CreateTest, OptionsOutOfRangeAreAnError) {
     EXPECT_NE(std::string(error_of_create(folder + "/new\\slash").what()).find("has a backslash"),
               std::string::npos);
     EXPECT_EQ(error_of_create(folder + "/run", {.buffer_bytes = 1}).code(), ErrorCode::invalid_argument);
+    const auto text = [&](OutputOptions options) {
+        return std::string(error_of_create(folder + "/run", std::move(options)).what());
+    };
+    EXPECT_NE(text({.hidden = {.on = true}, .asynchronous = false}).find("hidden.on and asynchronous"),
+              std::string::npos);
+    EXPECT_NE(text({.hidden = {.bytes = 5 << 20}, .asynchronous_bytes = 6 << 20})
+                  .find("hidden.bytes and asynchronous_bytes"),
+              std::string::npos);
+    EXPECT_NE(text({.hidden = {.bytes = 5}}).find("hidden.bytes (asynchronous_bytes) is 5"),
+              std::string::npos);
     EXPECT_EQ(error_of_create(folder + "/run", {.method = "writers", .writer_stride = -1}).code(),
               ErrorCode::invalid_argument);
     EXPECT_EQ(

@@ -10,6 +10,7 @@
 #include <hakobi/hakobi.hpp>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,19 @@ inline std::vector<std::string> names_in(const std::string& folder) {
     }
     std::sort(names.begin(), names.end());
     return names;
+}
+
+/// The contents of files by their names below a folder; the file that shows a series is view_test.cpp's.
+using Files = std::map<std::string, std::vector<char>>;
+
+inline Files files_in(const std::string& folder) {
+    Files files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const std::string path = entry.path();
+        if (entry.is_regular_file() && !path.ends_with(".series.nc"))
+            files[path.substr(folder.size() + 1)] = bytes_of_file(path);
+    }
+    return files;
 }
 
 /// Puts and ends one step of the fields; the step's time is its number / 4.

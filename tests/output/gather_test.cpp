@@ -15,7 +15,8 @@ class Pieces : public RanksTest {
   protected:
     void SetUp() override {
         RanksTest::SetUp();
-        Output out = Output::create(comm, folder + "/run", {.method = "per-process", .keep_pieces = true});
+        Output out = Output::create(comm, folder + "/run",
+                                    {.method = "per-process", .per_process = {.keep_pieces = true}});
         for (int step = 0; step < 3; ++step) write_step(out, comm, step, eta_and_u);
         out.close();
         barrier();

@@ -50,6 +50,7 @@ class Steps {
         out_->begin_step(time_ += 1);
         out_->put({.name = "eta", .units = "m", .block = block_, .data = values_});
     }
+    void define() { static_cast<void>(out_->define({.name = "u" + std::to_string(num_defined_++)})); }
     void end() { out_->end_step(); }
     void close() { out_->close(); }
     void remove() {
@@ -73,6 +74,7 @@ class Steps {
     Block block_;
     std::vector<double> values_;
     double time_ = 0;
+    int num_defined_ = 0;
 };
 
 class StepsCall : public Call {
@@ -86,6 +88,22 @@ class Create final : public StepsCall {
   public:
     using StepsCall::StepsCall;
     void run() override { steps.create(); }
+    void finish() override {
+        steps.close();
+        StepsCall::finish();
+    }
+};
+
+// While the step before it may be on its way.
+class Define final : public StepsCall {
+  public:
+    using StepsCall::StepsCall;
+    void prepare() override {
+        steps.create();
+        steps.begin();
+        steps.end();
+    }
+    void run() override { steps.define(); }
     void finish() override {
         steps.close();
         StepsCall::finish();
@@ -127,6 +145,7 @@ std::vector<Row> rows() {
         std::replace(name.begin(), name.end(), '-', '_');
         if (kind.is_asynchronous) name += "_asynchronous";
         all.push_back({name + "_create", [=] { return std::make_unique<Create>(kind); }});
+        all.push_back({name + "_define", [=] { return std::make_unique<Define>(kind); }});
         all.push_back({name + "_end_step", [=] { return std::make_unique<EndStep>(kind); }});
         all.push_back({name + "_close", [=] { return std::make_unique<Close>(kind); }});
     }

@@ -187,6 +187,41 @@ comm.free()
     assert {line[2:] for line in lines if line[0] == "0"} == {line[2:] for line in lines if line[0] == "1"}
 
 
+def test_one_rank_reads_without_the_others(tmp_path: Path, prefix: str, mpi4py_environment: dict[str, str]) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"""
+import hakobi, numpy as np
+comm = hakobi.Comm.duplicate()
+steps = hakobi.Input.open({prefix!r}, comm)
+if comm.rank == 1:
+    block = hakobi.Block((37, 53), (3, 50), (20, 3))
+    ghosts = np.full((22, 5), -1.0)
+    steps.read_independent("eta", step=0, block=block, out=ghosts[1:-1, 1:-1])
+    print((ghosts[1:-1, 1:-1] == steps.read_independent("eta", step=0, block=block)).all(), ghosts.min())
+    for name, out in (("etta", None), ("eta", np.empty(3))):
+        try:
+            steps.read_independent(name, out=out)
+        except hakobi.InputError as error:
+            print(str(error).split(" (")[0])
+together = steps.read("eta", step=1)
+if comm.rank == 1:
+    print(together[3, 4])
+steps.close()
+comm.free()
+"""
+    )
+    done = launch.run(
+        Program(Path(sys.executable), FLAVOUR), [str(script)], 2, timeout_s=60, extra_environment=mpi4py_environment
+    )
+    assert done.status == 0, done.stderr
+    equal, missing, shape, last = done.stdout.splitlines()
+    assert equal == "True -1.0"
+    assert "did you mean 'eta'" in missing
+    assert shape == "out's shape"
+    assert last == str(eta(1)[3, 4])
+
+
 def test_the_library_alone_starts_no_mpi(prefix: str, tmp_path: Path) -> None:
     text = f"import hakobi; print(hakobi.Input.open({prefix!r}).read('cell').sum())"
     done = run_python(text, tmp_path, OMPI_MCA_pml="none-such")

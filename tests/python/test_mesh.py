@@ -351,6 +351,7 @@ int main(int argc, char** argv) {
     const int64_t offsets[2] = {0, 4}, ids[4] = {0, 1, 2, 3}, n = 4, m = 1;
     hakobi_comm* comm = NULL;
     hakobi_output* out = NULL;
+    int64_t p_id, u_id;
     MPI_Init(&argc, &argv);
     hakobi_comm_duplicate(MPI_COMM_WORLD, &comm);
 BLOCK
@@ -378,6 +379,7 @@ program main
     use hakobi
     type(hakobi_comm) :: comm
     type(hakobi_output) :: out
+    type(hakobi_field_id) :: p_id
     real(real64), target :: points(3, 4) = reshape([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1], [3, 4])
     real(real64), target :: p(4) = 7
     real(real64) :: time_s = 0.5

@@ -10,7 +10,7 @@ import pytest
 
 from hakobi import _library, _mpi, launch, programs
 from hakobi.errors import InputError
-from hakobi.output import Block, _problem_with
+from hakobi.fields import Block, problem_with
 from hakobi.programs import Program
 from running import run_python
 
@@ -205,6 +205,21 @@ REFUSED = [
     ("put(block=hakobi.Block((2, 2), (0,), (1, 2)))", "differ in length"),
     ("put(block=None)", "it has no block: None is for fields on a mesh"),
     ("put(values=np.ma.masked_array(np.zeros((1, 2)), mask=True))", "put values.filled("),
+    ("give(values=np.zeros((2, 2)))", "field a: the array's shape (2, 2) is not the block's (1, 2)"),
+    ("give(values=np.zeros((1, 2), 'f4'))", "field a: its values are float, and it is defined as double"),
+    ("give(block=hakobi.Block((3, 2), (0, 0), (1, 2)))", "its block is of an array of 3 x 2, and it is defined"),
+    ("give(block=None)", "it has no block: None is for fields on a mesh"),
+    ("give(field=hakobi.FieldId('b', 7))", "none that this output's define has returned"),
+    ("define(units=None)", "field a: units is a NoneType, not text"),
+    ("define(dtype='complex64')", "field a: dtype <c8, not native"),
+    ("define(dtype='no')", "field a: its dtype is 'no'"),
+    ("define(on='sky')", "field a: it is on 'sky', not on grid, points or cells"),
+    ("define(global_=(2.5, 2))", "field a: "),
+    ("define(global_=(2, 0))", "field a: an array of 2 x 0 cannot be stored"),
+    ("define(compression='zip')", "field a: unknown compression 'zip'"),
+    ("define(fill_value='x')", "field a: "),
+    ("define(dims=('y',))", "field a names 1 dimensions and has 2"),
+    ("define(name='b')", "is called 'b', not 'a'"),
     (r'create(prefix="run\0x")', r"prefix 'run\x00x' has a NUL character"),
     ("create(prefix=7)", "int"),
     (r'create(method="root\0x")', r"method 'root\x00x' has a NUL character"),
@@ -229,17 +244,26 @@ def create(prefix="run", **other):
 def put(name="a", units="m", block=hakobi.split((2, 2), 2, comm.rank), values=np.zeros((1, 2)), **other):
     out.put(name, units, block, values, **other)
 
+def define(name="a", units="m", global_=(2, 2), **other):
+    return out.define(name, units, global_, **other)
+
+def give(block=hakobi.split((2, 2), 2, comm.rank), values=np.zeros((1, 2)), **other):
+    out.put(other.get("field", field), block, values)
+
 for number, call in enumerate({[call for call, _ in REFUSED]!r}):
     try:
-        if call.startswith("put"):
+        if not call.startswith("create"):
             out = create()
+        if call.startswith("give"):
+            field = define()
+        if call.startswith(("put", "give")):
             out.begin_step(0.0)
         eval(call if comm.rank == 1 else call.split("(")[0] + "()")
         out.end_step()
     except hakobi.InputError as error:
         text = str(error).replace("\\n", " ")
         os.write(1, f"{{number:02}} {{comm.rank}}: {{error.code}} on {{error.rank}}: {{text}}\\n".encode())
-        if call.startswith("put"):
+        if not call.startswith("create"):
             out.close()
     except Exception as error:
         os.write(2, f"{{call}}: {{error!r}}".encode())
@@ -370,15 +394,15 @@ def test_a_missing_library_is_one_line_that_helps(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_lent_is_said(values: np.ndarray, problem: str) -> None:
-    said = _problem_with(Block((4, 3), (0, 0), (2, 3)), values)
+    said = problem_with(Block((4, 3), (0, 0), (2, 3)), values)
     assert problem in said
     assert bool(said) == bool(problem)
 
 
 def test_a_block_of_lists_is_one_of_tuples() -> None:
     block = Block([4, 3], [0, 0], [2, 3])  # type: ignore[arg-type]
-    assert _problem_with(block, np.zeros((2, 3))) == ""
-    assert "shape (3, 2) is not the block's (2, 3)" in _problem_with(block, np.zeros((3, 2)))
+    assert problem_with(block, np.zeros((2, 3))) == ""
+    assert "shape (3, 2) is not the block's (2, 3)" in problem_with(block, np.zeros((3, 2)))
 
 
 def test_the_launchers_variables_name_the_mpi(monkeypatch: pytest.MonkeyPatch) -> None:

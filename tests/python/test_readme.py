@@ -12,13 +12,14 @@ from building import ROOT, mpi_flags, needs_build
 README = (ROOT / "README.md").read_text()
 LANGUAGES = (ROOT / "docs" / "languages.md").read_text()
 
-#: A function around the lines: `comm` is given, or made by their first.
+#: A function around the lines: `comm` and `block` are given, or made by their first two.
 CPP = """#include <hakobi/hakobi.hpp>
 #include <vector>
 
 void write(%sint ny, int nx, double time_s, const std::vector<double>& eta) {
 %s}
 """
+GIVEN = "hakobi::Comm& comm, const hakobi::Block& block, "
 C = """#include <mpi.h>
 #include <hakobi.h>
 
@@ -26,6 +27,7 @@ void write(int64_t ny, int64_t nx, double time_s, const double* eta) {
     hakobi_comm* comm;
     hakobi_block block;
     hakobi_output* out;
+    int64_t field;
 %s}
 """
 
@@ -51,23 +53,24 @@ def test_the_readme_is_short_and_its_code_has_six_lines() -> None:
     assert len(listing(README, "cpp").splitlines()) == 6
 
 
-def test_the_languages_page_has_the_same_lines_behind_its_first() -> None:
-    first, *rest = listing(LANGUAGES, "cpp").splitlines()
+def test_the_languages_page_has_the_same_lines_behind_its_first_two() -> None:
+    first, second, *rest = listing(LANGUAGES, "cpp").splitlines()
     assert f"`{first}`" in README
+    assert f"`{second}`" in README
     assert rest == listing(README, "cpp").splitlines()
 
 
 @needs_build
 @pytest.mark.parametrize("page", [README, LANGUAGES], ids=["readme", "languages"])
 def test_the_lines_compile_in_cpp(page: str) -> None:
-    given = "hakobi::Comm& comm, " if page is README else ""
+    given = GIVEN if page is README else ""
     assert diagnostics("c++", CPP % (given, listing(page, "cpp"))) == ""
 
 
 @needs_build
 def test_a_name_that_does_not_exist_is_seen() -> None:
     with pytest.raises(AssertionError, match="cannot convert"):
-        diagnostics("c++", CPP % ("hakobi::Comm& comm, ", listing(README, "cpp").replace(".units", ".unitz")))
+        diagnostics("c++", CPP % (GIVEN, listing(README, "cpp").replace(".units", ".unitz")))
 
 
 @needs_build

@@ -157,10 +157,10 @@ def test_a_stage_on_another_file_system(home: Path) -> None:
         shutil.rmtree(other)
 
 
-HINTED = """
+ASKED = """
 import sys, numpy as np, hakobi
-hints = {"hakobi_stage": sys.argv[2], "hakobi_stage_bytes": "1G", "hakobi_stage_rate": "500M"}
-with hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], hints=hints) as out:
+options = eval(sys.argv[3])
+with hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], **options) as out:
     print(out.explain())
     out.begin_step(0)
     out.put("eta", "1", hakobi.split((256, 512), 1, 0), np.full((256, 512), 0.5))
@@ -169,8 +169,16 @@ with hakobi.Output.create(hakobi.Comm.duplicate(), sys.argv[1], hints=hints) as 
 """
 
 
-def test_the_hint_says_what_the_variable_says(home: Path, stage: Path) -> None:
-    done = run_python(HINTED, home, str(home / "run"), str(stage))
+HINTS = {"hakobi_stage_bytes": "1G", "hakobi_stage_rate": "500M", "hakobi_stage_patience": "9"}
+OPTIONS = {"stage_bytes": 1 << 30, "stage_bytes_s": 500 << 20, "stage_patience_s": 9}
+
+
+@pytest.mark.parametrize("way", ["hints", "options", "both"])
+def test_options_and_hints_say_what_the_variable_says(home: Path, stage: Path, way: str) -> None:
+    hints = {"hints": HINTS | {"hakobi_stage": str(stage)}} if way != "options" else {}
+    options = OPTIONS | {"stage": str(stage)} if way != "hints" else {}
+    other = {"HAKOBI_STAGE": "/nowhere", "HAKOBI_STAGE_RATE": "1"}  # for programs that say nothing
+    done = run_python(ASKED, home, str(home / "run"), str(stage), repr(hints | options), **other)
     assert "steps go over the stage" in done.stdout, done.stderr
     assert "at most 1074 MB, at 525 MB/s until close" in done.stdout
     assert done.stdout.splitlines()[-1] == str(home / "run.staged")
@@ -341,6 +349,27 @@ def test_bad_settings_are_one_error(home: Path, stage: Path, settings: dict[str,
     finished = run_python(WRITER, home, str(home / "run"), "1", "0", "fail", **values)
     assert finished.returncode != 0
     assert line in finished.stderr
+    assert not list(home.glob("run*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"stage": "/a", "hints": {"hakobi_stage": "/b"}}, "option stage.folder and the hint hakobi_stage are given"),
+        ({"stage_bytes": 5, "hints": {"hakobi_stage_bytes": "6"}}, "option stage.bytes is 5, and the hint"),
+        (
+            {"stage_patience_s": 0, "hints": {"hakobi_stage_patience": "6"}},
+            "option stage.patience_s is 0, and the hint",
+        ),
+        ({"stage_bytes_s": -1}, "option stage.bytes_s is -1"),
+        ({"stage": "/nowhere"}, "stage /nowhere: there is no such folder"),
+        ({"stage": "a\0"}, "stage 'a\\x00' has a NUL character"),
+    ],
+)
+def test_options_that_contradict_hints_are_an_error(home: Path, options: dict[str, object], line: str) -> None:
+    done = run_python(ASKED, home, str(home / "run"), "", repr(options))
+    assert done.returncode != 0
+    assert line in done.stderr, done.stderr
     assert not list(home.glob("run*"))
 
 

@@ -501,7 +501,7 @@ def test_a_stage_of_another_node_is_one_error(hakobi: Callable[..., Result], pla
         ("", {"AWS_SECRET_ACCESS_KEY": "wrong"}, "wrong credentials"),
         ("s3://hakobi-no-such-bucket/run", {}, "there is no bucket 'hakobi-no-such-bucket'"),
         ("", {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9", "HAKOBI_OBJECT_PATIENCE_S": "1"}, "127.0.0.1"),
-        ("", {"HAKOBI_STAGE": ""}, "over a stage: set HAKOBI_STAGE (or the hint hakobi_stage) to a folder"),
+        ("", {"HAKOBI_STAGE": ""}, "over a stage: set the option stage, or HAKOBI_STAGE, to a folder"),
         ("", {"HAKOBI_STAGE": "/nowhere"}, "stage /nowhere: there is no such folder"),
     ],
 )

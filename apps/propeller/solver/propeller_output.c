@@ -19,11 +19,23 @@
 
 static hakobi_comm* comm = NULL;
 static hakobi_output* outputs[PROPELLER_NUM_PARTS];
+static int64_t pressure_ids[PROPELLER_NUM_PARTS], velocity_ids[PROPELLER_NUM_PARTS];
 static cs_real_t *pressures[PROPELLER_NUM_PARTS], *velocities[PROPELLER_NUM_PARTS];
 static bool is_mesh_put = false;
 
 static void check(int code, const char* what) {
     if (code != 0) bft_error(__FILE__, __LINE__, 0, "%s: %s", what, hakobi_error_text());
+}
+
+static int64_t define(int number, const char* name, const char* units, int num_components) {
+    hakobi_field_definition field = HAKOBI_INIT(hakobi_field_definition);
+    int64_t id = 0;
+    field.name = name;
+    field.units = units;
+    field.on = HAKOBI_ON_CELLS;
+    field.num_components = num_components;
+    check(hakobi_output_define(outputs[number], &field, &id), "defining a field");
+    return id;
 }
 
 void propeller_output_open(void) {
@@ -39,6 +51,8 @@ void propeller_output_open(void) {
         char prefix[4096];
         snprintf(prefix, sizeof prefix, "%s_%s", setting->output, part->name);
         check(hakobi_output_create(comm, prefix, &options, &outputs[number]), "opening the output");
+        pressure_ids[number] = define(number, "pressure", "Pa", 1);
+        if (number != PROPELLER_WALL) velocity_ids[number] = define(number, "velocity", "m s-1", 3);
         BFT_MALLOC(pressures[number], part->num_elements, cs_real_t);
         BFT_MALLOC(velocities[number], 3 * (size_t)part->num_elements, cs_real_t);
     }
@@ -84,21 +98,11 @@ void propeller_output_write(double time_s, double angle) {
         gather(number);
         check(hakobi_output_begin_step(outputs[number], time_s), "beginning a step");
         put_mesh(number, propeller_turned_points(number, moves ? angle : 0.0));
-        check(hakobi_output_put(outputs[number], &(hakobi_field){.struct_size = sizeof(hakobi_field),
-                                                                 .name = "pressure",
-                                                                 .units = "Pa",
-                                                                 .on = HAKOBI_ON_CELLS,
-                                                                 .type = HAKOBI_FLOAT64,
-                                                                 .data = pressures[number]}),
+        check(hakobi_output_put_values(outputs[number], pressure_ids[number], NULL, pressures[number], NULL),
               "putting the pressure");
         if (number != PROPELLER_WALL)
-            check(hakobi_output_put(outputs[number], &(hakobi_field){.struct_size = sizeof(hakobi_field),
-                                                                     .name = "velocity",
-                                                                     .units = "m s-1",
-                                                                     .on = HAKOBI_ON_CELLS,
-                                                                     .num_components = 3,
-                                                                     .type = HAKOBI_FLOAT64,
-                                                                     .data = velocities[number]}),
+            check(hakobi_output_put_values(outputs[number], velocity_ids[number], NULL, velocities[number],
+                                           NULL),
                   "putting the velocity");
         check(hakobi_output_end_step(outputs[number]), "writing a step");
     }

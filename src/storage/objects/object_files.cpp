@@ -118,7 +118,7 @@ Status unwritable(const std::string& path) {
         ErrorCode::unsupported,
         "cannot write s3:" + path +
             ": S3 takes whole objects, not ranges of a file: steps go there over a stage, a folder of this "
-            "node (HAKOBI_STAGE, hint hakobi_stage)"};
+            "node (option stage, HAKOBI_STAGE)"};
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+#include "output/known.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hakobi::output {
+namespace {
+
+std::vector<format::FieldDescription> fields_of(std::int64_t extent) {
+    return {{.name = "eta", .units = "m", .type = format::ValueType::float64, .global = {extent, 3}},
+            {.name = "mask", .units = "1", .type = format::ValueType::int8, .global = {extent}}};
+}
+
+TEST(Known, ALayoutServesEqualFieldsOnly) {
+    Known known;
+    EXPECT_FALSE(known.has_layout_of(fields_of(4)));
+    EXPECT_FALSE(known.has_layout_of({}));  // a step without fields has a layout, too
+    known.keep_layout_of(fields_of(4));
+    EXPECT_TRUE(known.has_layout_of(fields_of(4)));
+    EXPECT_FALSE(known.has_layout_of(fields_of(5)));
+    const std::vector<format::FieldDescription> fields = fields_of(4);
+    EXPECT_FALSE(known.has_layout_of(std::span(fields).first(1)));
+    std::vector<format::FieldDescription> other = fields_of(4);
+    other[1].attributes["level"] = std::vector<std::int64_t>{2};
+    EXPECT_FALSE(known.has_layout_of(other));
+    known.keep_layout_of(other);
+    EXPECT_TRUE(known.has_layout_of(other));
+    EXPECT_FALSE(known.has_layout_of(fields_of(4)));
+}
+
+TEST(Known, BlocksWithoutGapsLeaveNothingToFill) {
+    Known known;
+    EXPECT_TRUE(known.uncovered().empty());
+    known.keep_blocks(std::vector<HeldField>(2, {{.block = {{4}, {0}, {4}}}}));
+    ASSERT_EQ(known.uncovered().size(), 2U);
+    for (const std::vector<Block>& blocks : known.uncovered()) EXPECT_TRUE(blocks.empty());
+}
+
+}  // namespace
+}  // namespace hakobi::output

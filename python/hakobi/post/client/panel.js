@@ -33,7 +33,7 @@ export function drawBar(context, look, x, y, width, height, units, colour) {
   context.textBaseline = 'top';
   const place = placeOn(look);
   const isFree = apart();
-  for (const tick of ticksOn(look, width / 70)) {
+  for (const tick of ticksOn(look, width / 60)) {
     const at = x + place(tick) * width;
     context.beginPath();
     context.moveTo(at, y + height);

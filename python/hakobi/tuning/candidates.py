@@ -31,6 +31,8 @@ OTHERS = (
     "start_iodevice",
 )
 TUNABLE = (*USUAL, *OF_STRIPES, *OTHERS)
+#: Thresholds of the engine (docs/hints.md), with values that the user names; the engine knows which there are.
+THRESHOLD = "hakobi_policy_"
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,13 @@ def parse(words: Sequence[str], known: Mapping[str, tuple[str, ...]]) -> dict[st
 
     >>> parse(["hakobi_depth", "cb_nodes=2,4"], USUAL)
     {'hakobi_depth': ('2', '4', '16'), 'cb_nodes': ('2', '4')}
+    >>> parse(["hakobi_policy_large_piece=256k,4M"], USUAL)
+    {'hakobi_policy_large_piece': ('256k', '4M')}
     """
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, equals, text = (part.strip() for part in word.partition("="))
-        if name not in TUNABLE:
+        if name not in TUNABLE and not name.startswith(THRESHOLD):
             raise unknown_name("hint", name, TUNABLE)
         values = tuple(dict.fromkeys(value.strip() for value in text.split(",") if value.strip()))
         if equals and not values:

@@ -87,7 +87,6 @@ class Pattern:
         hints = dict(candidate.hints)
         arguments = ["--pattern", self.pattern, "--piece", str(self.piece_bytes), "--size", str(self.file_bytes)]
         arguments += ["--operation", self.operation, "--access", hints.pop("hakobi_access", "threads")]
-        arguments += [part for name, value in hints.items() for part in ("--hint", f"{name}={value}")]
         arguments += ["--budget", f"{SAMPLING_S:g}", "--min-samples", str(LEAST_SAMPLES)]
         arguments += ["--max-samples", str(MOST_SAMPLES)]
         lines, _stderr = collective.run_job(
@@ -96,7 +95,7 @@ class Pattern:
             self.ranks,
             self.folder,
             model=self.model,
-            environment=_without_hints(),
+            environment=_without_hints() | {"HAKOBI_HINTS": Candidate(tuple(hints.items())).text()},
             timeout_s=timeout_s,
         )
         times: dict[str, list[float]] = {}

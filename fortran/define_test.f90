@@ -49,7 +49,7 @@ program define_test
 
     call out%begin_step(1.0_real64)
     call out%put(eta_id, block, eta)
-    call out%put(framed_id, block, c_loc(framed), ghosts=[1, 2])
+    call out%put(framed_id, block, c_loc(framed), hakobi_float64, ghosts=[1, 2])
     call out%put(count_id, block, counts)
     total = 7
     call out%put(sum_id, hakobi_block(), total)
@@ -178,7 +178,7 @@ contains
         case (3)
             call out%put(no_field, block, eta, stat=stat)
         case (4)
-            call out%put(field, block, c_loc(framed), ghosts=[1])
+            call out%put(field, block, c_loc(framed), hakobi_float64, ghosts=[1])
         end select
         text = ""
         call out%end_step(stat=stat, errmsg=text)

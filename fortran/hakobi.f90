@@ -23,7 +23,8 @@
 !>
 !> Memory of a GPU is put and read as memory of the host is. An array inside `!$acc host_data use_device(eta)`
 !> or `!$omp target data use_device_addr(eta)` goes like any other, and so does an address (acc_deviceptr,
-!> omp_get_mapped_ptr, a type(c_ptr) of CUDA or HIP): call out%put(field, block, address, ghosts=[1, 1]).
+!> omp_get_mapped_ptr, a type(c_ptr) of CUDA or HIP), which comes with its type: call out%put(field, block,
+!> address, type=hakobi_float64, ghosts=[1, 1]).
 !>
 !> Objects hold a handle; a copy refers to the same object. Only explicit calls close or free an object.
 module hakobi
@@ -404,13 +405,14 @@ contains
         call put_lent(self, field, block, lent, refused, stream, stat, errmsg)
     end subroutine
 
-    !> The same for the values at an address, in an array of the block's extents with `ghosts` layers around
-    !> it, one number a dimension.
-    subroutine output_put_values_at(self, field, block, address, ghosts, stream, stat, errmsg)
+    !> The same for the values at an address, of `type` (hakobi_float64), in an array of the block's extents
+    !> with `ghosts` layers around it, one number a dimension.
+    subroutine output_put_values_at(self, field, block, address, type, ghosts, stream, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_field_id), intent(in) :: field
         type(hakobi_block), intent(in) :: block
         type(c_ptr), intent(in) :: address
+        integer(c_int), intent(in) :: type
         integer, intent(in), optional :: ghosts(:)
         type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
@@ -419,6 +421,7 @@ contains
         type(field_c) :: lent
         character(len=:), allocatable :: refused
         call lend_address(address, block, lent, layers, refused, ghosts)
+        lent%type = type
         call put_lent(self, field, block, lent, refused, stream, stat, errmsg)
     end subroutine
 

@@ -70,7 +70,7 @@ contains
         if (len(refused) > 0) return
         form = c_fortran_describe(values, field, strides, extents)
         if (form == is_of_no_type) then
-            refused = "the array is of a type that no field has, or an address without type"
+            refused = "the array is of a type that no field has, or an address without type="
             return
         end if
         if (is_on_mesh) then

@@ -31,7 +31,7 @@ OTHERS = (
     "start_iodevice",
 )
 TUNABLE = (*USUAL, *OF_STRIPES, *OTHERS)
-#: Thresholds of the engine (docs/hints.md), with values that the user names; the engine knows which there are.
+#: Thresholds of the engine (docs/hints.md), with values that the user names; the engine knows the names.
 THRESHOLD = "hakobi_policy_"
 
 

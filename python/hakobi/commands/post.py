@@ -73,6 +73,7 @@ def command(
         return 0
     if field or step or cut or limits or colours:
         raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")
+    from hakobi.cli import INTERRUPTED
     from hakobi.post import serving
     from hakobi.post.place import location_of
     from hakobi.post.pool import Bounds
@@ -82,4 +83,4 @@ def command(
         click.echo(serving.slurm_script(place))
         return 0
     serving.serve(place, host, port, names, cache << 20, Bounds(limit_s=limit, memory_bytes=memory << 20))
-    return 0
+    return INTERRUPTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import getpass
 import os
@@ -163,13 +164,14 @@ def _allow_many_files() -> None:
 
 
 def serve(path: Location, host: str, port: int, hosts: tuple[str, ...], cache_bytes: int, bounds: Bounds) -> None:
-    """Serves until it is interrupted, which it lets through. Prints the address to stdout, the tunnel beside it."""
+    """Serves until it is interrupted. Prints the address to stdout, the tunnel beside it."""
     with listen(host, port) as listener:
         token = os.environ.get("HAKOBI_POST_TOKEN")
         server, address = make_server(path, listener, token, hosts, cache_bytes, bounds)
         print(address.url, flush=True)
         print(f"from another machine first: {address.tunnel}", flush=True)
-        server.run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # how a server is ended
+            server.run(sockets=[listener])
 
 
 def slurm_script(path: Location) -> str:

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "io/policy.hpp"
-
 namespace hakobi::io {
 
 std::int64_t Domains::cycle_begin(std::int64_t cycle) const {
@@ -126,12 +124,13 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
 
 Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division) {
     const std::int64_t span = end_bytes - begin_bytes;
-    std::int64_t wanted = std::max(policy().smallest_cycle, span / division.num_aggregators / division.depth);
+    std::int64_t wanted =
+        std::max(division.smallest_cycle_bytes, span / division.num_aggregators / division.depth);
     if (division.most_cycle_bytes > 0) wanted = std::min(wanted, division.most_cycle_bytes);
     wanted = std::min(wanted, division.cb_bytes);
     const std::int64_t cycle =
-        std::min(division.cb_bytes,
-                 (wanted + policy().smallest_cycle - 1) / policy().smallest_cycle * policy().smallest_cycle);
+        std::min(division.cb_bytes, (wanted + division.smallest_cycle_bytes - 1) /
+                                        division.smallest_cycle_bytes * division.smallest_cycle_bytes);
     const std::int64_t num_tags = std::max<std::int64_t>(1, division.highest_tag / division.num_nodes);
     std::int64_t max_cycles =
         std::min<std::int64_t>(max_cycles_of_phase, num_tags * division.num_aggregators);

@@ -459,7 +459,7 @@ def test_what_is_on_the_stage_is_listed_and_not_shown(hakobi: Callable[..., Resu
                 patch.setenv(name, value)
             listed = hakobi("ls", bucket.prefix)
         assert "steps 2 to 4 have not arrived: they are on the stage" in listed.stdout, listed
-        assert "2 times" in listed.stdout
+        assert "2 steps, Zarr" in listed.stdout
         assert bucket.shown() == 2
         assert "eta" in listed.stdout
     finally:
@@ -470,7 +470,7 @@ def test_what_is_on_the_stage_is_listed_and_not_shown(hakobi: Callable[..., Resu
         for name, value in bucket.environment.items():
             patch.setenv(name, value)
         listed = hakobi("ls", f"{bucket.prefix}.zarr")
-    assert "5 times" in listed.stdout
+    assert "5 steps, Zarr" in listed.stdout
     assert "have not arrived" not in listed.stdout
 
 

@@ -57,7 +57,7 @@ std::vector<std::int64_t> histogram(const std::vector<double>& sorted) {
 }
 
 void append(std::string& text, const std::string& name, const std::string& value) {
-    text += (text.size() > 1 ? "," : "") + json(name) + ":" + value;
+    text.append(text.size() > 1 ? "," : "").append(json(name)).append(":").append(value);
 }
 
 void append_finite(std::string& text, const char* name, double value) {

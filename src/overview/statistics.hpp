@@ -31,7 +31,7 @@ struct Scaling {
 template <class Numbers>
 [[nodiscard]] std::string json_list(const Numbers& numbers) {
     std::string text = "[";
-    for (const auto& number : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(number);
+    for (const auto& number : numbers) text.append(text.size() > 1 ? "," : "").append(std::to_string(number));
     return text + "]";
 }
 

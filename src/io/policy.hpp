@@ -9,11 +9,11 @@
 
 namespace hakobi::io {
 
-/// Every threshold by which the engine decides how to carry out a call. Each has a row in `thresholds()`: the
-/// cases that show its worth, and the value at which it does not exist. All were measured on two cores of an
-/// AMD EPYC with Open MPI 4.1.4 and MPICH 4.0.2, on a memory file system and on the storage model of 4 servers
-/// of 500 MB/s, 2 ms; none has been tried on a parallel file system, where
-/// `hakobi tune --try hakobi_policy_NAME=…` finds others. "D4" is docs/decisions/0004-….md.
+/// Every threshold by which the engine decides how to carry out a call. Each has a row in `thresholds()`:
+/// the cases that show its worth, and the value at which it does not exist. All were measured on two cores of
+/// an AMD EPYC with Open MPI 4.1.4 and MPICH 4.0.2, on a memory file system and on the storage model of 4
+/// servers of 500 MB/s, 2 ms; none has been tried on a parallel file system, where `hakobi tune --try
+/// hakobi_policy_NAME=…` finds others. "D4" is docs/decisions/0004-….md.
 struct Policy {
     static constexpr std::int64_t kib = 1 << 10, mib = 1 << 20;
 

@@ -37,13 +37,12 @@ bool Ahead::would_grant(const AheadTerms& terms) const {
 }
 
 AheadTerms Ahead::grant(AheadTerms terms) {
-    const bool is_granted = would_grant(terms);
     num_needed_ = num_needed();
     num_alone_seen_ = num_alone();
     num_calls_in_a_row_ = terms.is_granted ? num_calls_in_a_row_ + 1 : 0;
     if (terms.is_granted) is_costly_alone_ = terms.is_costly_alone;
-    terms.is_granted = is_granted;
-    control_->gate.store(is_granted ? open : no_gate, std::memory_order_relaxed);
+    terms.is_granted = num_calls_in_a_row_ >= num_needed_;
+    control_->gate.store(terms.is_granted ? open : no_gate, std::memory_order_relaxed);
     return terms;
 }
 

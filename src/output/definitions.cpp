@@ -114,6 +114,7 @@ mpi::Agreed Definitions::define(const FieldDefinition& definition, FieldId& id) 
                              .on = definition.on,
                              .components = definition.components},
                    .global = definition.global};
+        defined_.reserve(defined_.size() + 1);  // once the ranks have agreed nothing may fail on one of them
         return check(defined, step);
     });
     mpi::Agreed agreed = agree_on_step(setup_.comm, local, step, false, false).error;

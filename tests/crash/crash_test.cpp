@@ -108,9 +108,9 @@ std::vector<Protocol> all_protocols() {
         p.has_static = p.is_hidden = true;
         p.steps_per_file = 2;
     });
-    add("netcdf4 pieces hidden compressed", [](Protocol& p) {
+    add("netcdf4 pieces compressed synced", [](Protocol& p) {
         p.method = "per-process";
-        p.is_hidden = p.is_compressed = true;
+        p.is_compressed = p.is_synced = true;
     });
     add("zarr root compressed static hidden", [](Protocol& p) {
         p.method = "root";
@@ -296,7 +296,7 @@ class CrashStates : public RanksTest {
     /// crash may leave of these; returns how many. Collective.
     std::int64_t try_mishaps(const Protocol& protocol, Explorer& explorer, const Explorer::Limits& limits) {
         std::int64_t num_runs = 0;
-        const std::size_t each = limits.is_thorough ? 1 : 11;
+        const std::size_t each = limits.is_thorough ? 2 : 11;
         for (const auto kind : {Mishap::Kind::lost, Mishap::Kind::late, Mishap::Kind::twice}) {
             for (const std::size_t until : {0, 1, 2, 4, 8, 16, 64}) {
                 if (kind == Mishap::Kind::lost && until > 0) break;

@@ -123,6 +123,7 @@ class Explorer {
     std::string story_;                ///< of the state that is tried
     Disk made_;                        ///< that an opener is about to find
     bool mishap_came_ = false;
+    bool is_brief_ = false;  ///< nothing further happens to openers
     std::set<std::uint64_t> tried_;
     std::map<std::uint64_t, Look> looks_;
     std::map<std::uint64_t, std::set<std::int64_t>> completed_;

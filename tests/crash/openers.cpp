@@ -184,6 +184,7 @@ State Explorer::judge(const State& state, const Opener& opener, const Visit& vis
     State promised = state;
     promised.is_replaced = state.is_replaced || (is_ended && opener.replaces);
     if (is_ended || may_end) {
+        promised.seen = look(state.disk, state.first_alone).steps;
         promised.stored.clear();
         promised.returned.clear();
     }
@@ -332,7 +333,7 @@ void Explorer::try_opener(const State& state, const Opener& opener, int depth) {
     const State after = judge(state, opener, came);
     if (depth > 0 && !limits_.is_thorough) return;
     try_second(after, opener);
-    if (limits_.nested == 0 || depth > 0) return;
+    if (limits_.nested == 0 || depth > 0 || is_brief_) return;
     try_killed(state, opener, came, depth);
     if (protocol_.is_on_objects) try_lost_answers(state, opener, depth);
 }

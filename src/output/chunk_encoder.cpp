@@ -61,7 +61,8 @@ mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> field
                                  std::span<const HeldField> held, bool are_blocks_new) noexcept {
     assert(held.size() == fields.size());
     if (tag_ < 0) {
-        context_ = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::chunks);
+        const auto kind = mpi::MessageContext::Kind::chunks;
+        if (mpi::Agreed got = mpi::MessageContext::get(comm_, kind, context_); !got.status.ok()) return got;
         tag_ = context_.next_tag();
     }
     Status status;

@@ -326,7 +326,9 @@ std::vector<Operation> halos() {
                          }};
         };
         operations.push_back({.name = std::string("halo_plan_") + path, .begin = begin_plan});
-        operations.push_back({.name = std::string("halo_exchange_") + path, .begin = begin_exchange});
+        operations.push_back({.name = std::string("halo_exchange_") + path,
+                              .begin = begin_exchange,
+                              .needed_by_others = {SystemCall::copy}});
     }
     return operations;
 }
@@ -434,7 +436,7 @@ std::vector<Operation> lists() {
                                   .begin = begin,
                                   .is_collective = false,
                                   .is_local = tried < 2,
-                                  .is_message = tried == 2});
+                                  .needed_by_others = {SystemCall::buffer}});
         }
     }
     return operations;

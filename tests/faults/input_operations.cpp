@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "operations.hpp"
-#include "system_calls.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -155,7 +154,9 @@ Operation operation_of(const Way& way, const ReadingCall& call) {
                 },
             .is_collective = call.is_collective,
             .is_local = call.is_alone,
-            .is_between_nodes = way.is_between_nodes};
+            .is_between_nodes = way.is_between_nodes,
+            .needed_by_others =
+                way.is_between_nodes ? std::vector{SystemCall::buffer} : std::vector<SystemCall>()};
 }
 
 /// Pieces are gathered by rank 0; it has copies of some that a run has kept.

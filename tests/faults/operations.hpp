@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "system_calls.hpp"
+
 namespace hakobi::test {
 
 /// The ranks, and where they work.
@@ -47,8 +49,9 @@ struct Operation {
     bool is_collective = true;      ///< all ranks have the same code
     bool is_local = false;          ///< of one process: not tried with several ranks
     bool is_between_nodes = false;  ///< each rank is a node
-    /// A rank without memory sends nothing, as in MPI, and the others would wait: not tried with several.
-    bool is_message = false;
+    /// Without these a rank cannot send what others wait for: it says so to its program, as MPI does, or ends
+    /// all ranks. Not tried with several.
+    std::vector<SystemCall> needed_by_others = {};
 };
 
 std::vector<Operation> output_operations();

@@ -352,7 +352,9 @@ std::vector<Operation> output_operations() {
                                                        }};
                                       },
                                   .is_collective = at != At::put,
-                                  .is_between_nodes = way.is_between_nodes});
+                                  .is_between_nodes = way.is_between_nodes,
+                                  .needed_by_others = way.is_between_nodes ? std::vector{SystemCall::buffer}
+                                                                           : std::vector<SystemCall>()});
         }
     }
     return operations;

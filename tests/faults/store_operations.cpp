@@ -14,7 +14,6 @@
 #include "operations.hpp"
 #include "store/maintenance.hpp"
 #include "store/store_folder.hpp"
-#include "system_calls.hpp"
 
 namespace hakobi::test {
 namespace {

@@ -53,10 +53,7 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
     for warning in study.warnings():
         report.warn(warning)
     report.heading("What was found")
-    is_named = len(summary.storages()) > 1
     report.bullets([tables.finding(row) for row in summary.rows])
-    report.bullets([tables.verdict(row, is_named=is_named) for row in summary.rows])
-    report.bullets(tables.cache_notes(summary, study.conditions))
     if len(summary.rows) == 1:
         report.figure(
             figures.times_figure(summary.rows[0], "Time of a run", SHORT),
@@ -90,6 +87,7 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
         data=figures.share_data(study, summary),
     )
     report.table(tables.make_table(summary, study.conditions, study.outcome.end))
+    report.bullets(tables.cache_notes(summary, study.conditions))
     _add_wave(report, wave)
     _add_gauges(report, gauges)
     report.heading("What the words mean")

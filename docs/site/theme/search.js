@@ -17,11 +17,11 @@ const synonymLines = `
   kill killed crash crashed abort aborted die died walltime
   continue resume resumed restart restarted checkpoint again
   core process processes rank
-  gpu cuda hip rocm device nvidia amd
+  gpu gpus cuda hip rocm device nvidia amd
   folder directory path
   filesystem lustre gpfs nfs storage
   install installation installing download pip wheel
-  browser viewer plot picture visualise visualize visualisation visualization
+  movie film animation browser viewer plot picture visualise visualize visualisation visualization
   compare compared comparison versus vs alternative difference adios2 xios pnetcdf
   compress compressed compression zstd deflate
   slow slower performance speed faster cost
@@ -64,10 +64,10 @@ const questions = {
   /** [{stem, weight}] of a word: itself, what begins with it where nothing is it, its synonyms. */
   alternatives(stem) {
     const { terms, titleterms } = Search._index;
-    const found = [{ stem, weight: 1 }];
+    const found = [{ stem, weight: 1 }, { stem: `${stem}s`, weight: 1 }];  // "GPUs" has no other stem
     if (!Object.hasOwn(terms, stem) && !Object.hasOwn(titleterms, stem) && stem.length > 3)
       for (const term of Object.keys(terms)) if (term.startsWith(stem)) found.push({ stem: term, weight: 0.7 });
-    for (const other of this.synonyms().get(stem) ?? []) if (other !== stem) found.push({ stem: other, weight: 0.5 });
+    for (const other of this.synonyms().get(stem) ?? []) if (!found.some((one) => one.stem === other)) found.push({ stem: other, weight: 0.5 });
     return found;
   },
 
@@ -117,7 +117,10 @@ const questions = {
       for (const [number, weight] of found) score += groups[number].rarity * weight;
       score *= 0.5 + 1.5 * share;
       for (const [page, anchor] of places)
-        if (score > (headings.get(page)?.score ?? 0)) headings.set(page, { score, title, anchor });
+      {
+        const weighed = title === titles[page] ? 1.5 * score : score;  // all of the page is of it
+        if (weighed > (headings.get(page)?.score ?? 0)) headings.set(page, { score: weighed, title, anchor });
+      }
     }
     const results = [];
     docnames.forEach((docname, page) => {

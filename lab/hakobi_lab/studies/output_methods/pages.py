@@ -78,14 +78,15 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
             name="speed-up",
             data=figures.speed_up_data(study, summary),
         )
-    report.figure(
-        figures.share_figure(summary),
-        "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A hollow mark: it is "
-        "not above zero (the output's time disappears in the scatter of the runs), or there was one round.",
-        "Bar chart. " + _share_words(summary),
-        name="output-share",
-        data=figures.share_data(study, summary),
-    )
+    if len(summary.rows) > 1:  # of one row the bars of times say the same
+        report.figure(
+            figures.share_figure(summary),
+            "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A hollow mark: it "
+            "is not above zero (the output's time disappears in the scatter of the runs), or there was one round.",
+            "Bar chart. " + _share_words(summary),
+            name="output-share",
+            data=figures.share_data(study, summary),
+        )
     report.table(tables.make_table(summary, study.conditions, study.outcome.end))
     report.bullets(tables.cache_notes(summary, study.conditions))
     _add_wave(report, wave)

@@ -133,6 +133,21 @@ def test_questions_are_answered_two_clicks_from_the_start() -> None:
     assert unanswered(markdown) == []
 
 
+def test_every_figure_of_the_comparison_stands_on_its_page() -> None:
+    """A row without a link is of the page above it."""
+    page, found = Path(), 0
+    for line in (ROOT / "docs" / "compared.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("| ") or len(cells) != 4 or cells[0].startswith("what"):
+            continue
+        if link := re.search(r"\]\(([^)#]+)", cells[3]):
+            page = ROOT / "docs" / link.group(1)
+        figures = re.findall(r"\d+\.\d+", " ".join(cells[1:3]).replace("FDB 5.25", "FDB"))
+        assert [figure for figure in figures if figure not in page.read_text()] == [], cells[0]
+        found += len(figures)
+    assert found >= 40
+
+
 SERIES = """
 import numpy
 import hakobi

@@ -98,7 +98,7 @@ struct CommState {
 void check(int mpi_error, const char* call);
 /// The communicator that `make` has MPI make. Collective over `over`, of which all ranks call it: where MPI
 /// gives one of them none, as when it has given out all that it has, they all throw the same out_of_memory.
-/// What the others were given then is lost: to free it would take that rank.
+/// The others' is lost then: to free it would take that rank.
 [[nodiscard]] MPI_Comm made_by(const std::function<int(MPI_Comm* made)>& make, const char* call,
                                MPI_Comm over);
 

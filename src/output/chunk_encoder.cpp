@@ -40,7 +40,7 @@ struct ChunkEncoder::Round {
     std::int64_t number = 0;
     std::vector<std::byte> staging;       // what comes in, sender by sender
     std::vector<std::int64_t> positions;  // of each rank: where the next of its values are in `staging`
-    /// What goes out, one message behind the other; from its beginning again when all of it is gone.
+    /// Messages that go out, one behind the other; from its beginning again when all of them are gone.
     std::unique_ptr<std::byte[]> sent;
     std::int64_t used_bytes = 0;
     std::vector<std::int64_t> sent_bytes;
@@ -87,9 +87,9 @@ mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> field
     // All of it before the first message: others wait for those that a rank sends, and receives.
     status = guarded("encoding", [&] { take_memory(rounds); });
     if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
-    if (num_rounds_ > 0) start(rounds[0], 0, held);
-    for (std::int64_t r = 0; r < num_rounds_; ++r) {
-        if (r + 1 < num_rounds_) start(rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
+    if (rounds_.num > 0) start(rounds[0], 0, held);
+    for (std::int64_t r = 0; r < rounds_.num; ++r) {
+        if (r + 1 < rounds_.num) start(rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
         Round& round = rounds[static_cast<std::size_t>(r % 2)];
         round.messages.wait_all();
         if (status.ok()) status = guarded("encoding", [&] { return finish(round, held); });
@@ -105,7 +105,7 @@ Status ChunkEncoder::plan(std::span<const format::FieldDescription> fields) {
     chunks_ = chunks_of_ranks(grids_, comm_.size());
     std::size_t most = 0;
     for (const std::vector<ChunkId>& of_rank : chunks_) most = std::max(most, of_rank.size());
-    num_rounds_ = (static_cast<std::int64_t>(most) + chunks_a_round - 1) / chunks_a_round;
+    rounds_.num = (static_cast<std::int64_t>(most) + chunks_a_round - 1) / chunks_a_round;
     std::int64_t chunk_bytes = 0;
     for (const format::ChunkGrid& grid : grids_) chunk_bytes = std::max(chunk_bytes, grid.chunk_bytes());
     chunk_.resize(static_cast<std::size_t>(chunk_bytes));
@@ -165,8 +165,8 @@ std::int64_t ChunkEncoder::message_bytes(int from, int to, std::int64_t round) c
 
 void ChunkEncoder::measure_rounds() {
     const int me = comm_.rank();
-    most_ = {};
-    for (std::int64_t number = 0; number < num_rounds_; ++number) {
+    rounds_.most_received_bytes = rounds_.most_sent_bytes = 0;
+    for (std::int64_t number = 0; number < rounds_.num; ++number) {
         std::int64_t received = 0, sent = 0, longest = 0;
         for (int other = 0; other < comm_.size(); ++other) {
             if (other == me) continue;
@@ -175,16 +175,18 @@ void ChunkEncoder::measure_rounds() {
             sent += bytes;
             longest = std::max(longest, bytes);
         }
-        most_.received_bytes = std::max(most_.received_bytes, received);
-        most_.sent_bytes = std::max(most_.sent_bytes, std::min(sent, std::max(most_sent_bytes, longest)));
+        rounds_.most_received_bytes = std::max(rounds_.most_received_bytes, received);
+        rounds_.most_sent_bytes =
+            std::max(rounds_.most_sent_bytes, std::min(sent, std::max(most_sent_bytes, longest)));
     }
 }
 
 void ChunkEncoder::take_memory(std::span<Round> rounds) const {
     for (Round& round : rounds) {
         round.messages = mpi::MessagesUnderWay(context_);
-        round.staging.reserve(static_cast<std::size_t>(most_.received_bytes));
-        round.sent = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(most_.sent_bytes));
+        round.staging.reserve(static_cast<std::size_t>(rounds_.most_received_bytes));
+        round.sent =
+            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(rounds_.most_sent_bytes));
     }
 }
 
@@ -214,7 +216,7 @@ void ChunkEncoder::start(Round& round, std::int64_t number, std::span<const Held
         const int to = (me + i) % num_ranks;  // not all to the same rank at the same time
         const std::int64_t bytes = message_bytes(me, to, number);
         if (bytes == 0) continue;
-        std::byte* const begin = round.room(bytes, most_.sent_bytes);
+        std::byte* const begin = round.room(bytes, rounds_.most_sent_bytes);
         std::byte* at = begin;
         round.sent_bytes.push_back(bytes);
         round.unsent_bytes += bytes;

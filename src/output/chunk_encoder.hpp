@@ -67,10 +67,10 @@ class ChunkEncoder {
     std::vector<format::ChunkGrid> grids_;
     std::vector<Blocks> blocks_;                // of every rank, those with elements
     std::vector<std::vector<ChunkId>> chunks_;  // of every rank
-    std::int64_t num_rounds_ = 0;
-    struct Most {
-        std::int64_t received_bytes = 0, sent_bytes = 0;
-    } most_;                        // of this rank's messages of one round
+    struct Rounds {
+        std::int64_t num = 0;
+        std::int64_t most_received_bytes = 0, most_sent_bytes = 0;  ///< this rank's in one of them
+    } rounds_;
     std::vector<std::byte> chunk_;  // the one that is being put together
     filter::Coder coder_;
     std::vector<filter::Encoded> encoded_;  // this rank's, in the order of its chunks

@@ -156,7 +156,8 @@ Operation operation_of(const Way& way, const ReadingCall& call) {
             .is_local = call.is_alone,
             .is_between_nodes = way.is_between_nodes,
             .needed_by_others =
-                way.is_between_nodes ? std::vector{SystemCall::buffer} : std::vector<SystemCall>()};
+                way.is_between_nodes ? std::vector{SystemCall::buffer} : std::vector<SystemCall>(),
+            .reads_json = way.format == "zarr"};
 }
 
 /// Pieces are gathered by rank 0; it has copies of some that a run has kept.
@@ -180,7 +181,7 @@ Operation gathering(const Way& way) {
             if (world.rank != 0) return failed;
             std::string wrong = failed;
             hakobi_gather_result* result = nullptr;
-            // What failed is gathered now; a folder that could not be was named, and nothing of it is lost.
+            // Now it is gathered; a folder that could not be was named, and nothing of it is lost.
             if (has_failed)
                 wrong += error_of("gather again", hakobi_gather_pieces(world.trial.c_str(), &result));
             if (const char* left = hakobi_gather_result_incomplete(result, 0); left != nullptr) wrong += left;

@@ -52,6 +52,10 @@ struct Operation {
     /// Without these a rank cannot send what others wait for: it says so to its program, as MPI does, or ends
     /// all ranks. Not tried with several.
     std::vector<SystemCall> needed_by_others = {};
+    /// By a library whose destructors take memory, and end the program where there is none.
+    bool reads_json = false;
+    /// Files that an error leaves are taken away later: by age, or by the next who maintains it.
+    bool cleans_later = false;
 };
 
 std::vector<Operation> output_operations();

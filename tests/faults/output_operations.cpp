@@ -216,7 +216,7 @@ class OutputTrial {
             }
             if (!is_behind) continue;
             const int code = out_.call(at);
-            // Of a hidden step, or a name that was not given yet.
+            // The error may be a hidden step's, or of a name that was not given yet.
             const bool has_erred = has_erred_anywhere(code);
             if (has_erred && !has_failed_) add(error_of(call_names.at(at).c_str(), code));
             if (at != At::put && !world_.is_same(code)) add(call_names.at(at) + " has several codes");
@@ -293,7 +293,7 @@ std::vector<Way> ways_to_write() {
         {"pieces", "per-process", "netcdf4"},
         {"compressed", "root", "netcdf4",
          [](auto& options, const World&) { options.compression = "zstd:1"; }},
-        {"in_one_file", "parallel", "netcdf4",
+        {"in_one_file", "pipelined", "netcdf4",
          [](auto& options, const World&) { options.steps_per_file = HAKOBI_ALL_STEPS; }},
         {.name = "between_nodes", .method = "pipelined", .format = "netcdf4", .is_between_nodes = true},
         {"zarr", "pipelined", "zarr", [](auto& options, const World&) { options.sync = HAKOBI_YES; }},

@@ -26,7 +26,7 @@ struct Overwritten {
     std::vector<char> bytes;
 };
 
-/// Which call fails. There before any constructor runs, as the calls are.
+/// Says which call fails. There before any constructor runs, as the calls are.
 struct Armed {
     std::atomic<SystemCall> call{SystemCall::none};
     std::atomic<std::int64_t> nth{0}, num_calls{0};

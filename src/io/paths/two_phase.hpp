@@ -16,7 +16,6 @@
 #include "io/shared_control.hpp"
 #include "io/shuffle.hpp"
 #include "io/striping.hpp"
-#include "mpi/message_context.hpp"
 
 namespace hakobi::io::paths {
 
@@ -89,8 +88,7 @@ class TwoPhase {
     SharedControl& control_;
     Account& account_;
     Aggregators aggregators_;
-    Crew* crew_ = nullptr;                      // the Comm's
-    mpi::MessageContext descriptions_context_;  // between nodes
+    Crew* crew_ = nullptr;  // the Comm's
     struct OfFile {
         bool is_cycle_chosen = true;
         FileStripes stripes;

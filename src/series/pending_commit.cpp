@@ -99,7 +99,7 @@ Result<PendingCommit> read_pending_commit(const std::string& path) {
     pending.before = reader.get_all<std::byte>();
     constexpr std::size_t least_extent_bytes = 2 * sizeof(std::int64_t);
     pending.commit.resize(static_cast<std::size_t>(reader.get_count(least_extent_bytes)));
-    bool is_inside = true;
+    bool is_inside = pending.file_bytes >= 0;
     for (format::Extent& extent : pending.commit) {
         extent.offset_bytes = reader.get<std::int64_t>();
         extent.bytes = reader.get_all<std::byte>();

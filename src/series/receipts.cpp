@@ -52,7 +52,8 @@ Result<bool> read_at(storage::File& file, std::int64_t offset, std::uint64_t tok
     if (!read.ok()) return read.status();
     return read.value() == static_cast<std::int64_t>(sizeof(Receipt)) && receipt.magic == receipt_magic &&
            receipt.check == receipt.sum() && receipt.token == token && receipt.file_bytes >= 0 &&
-           receipt.writer >= 0 && receipt.writer < receipt.num_writers &&
+           receipt.file_bytes <= offset && receipt.writer >= 0 && receipt.writer <= offset / block_bytes &&
+           receipt.writer < receipt.num_writers &&
            first_block(receipt.file_bytes) + receipt.writer * block_bytes == offset;
 }
 

@@ -124,10 +124,11 @@ struct OutputTimes {
 /// `<prefix>_000001.nc`, …
 ///
 /// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed
-/// when it is complete. A step for which end_step has returned is kept however the program ends: MPI_Finalize
-/// completes it if close was not called (an exception, a forgotten object). After a signal or MPI_Abort, the
-/// next Output::create, Input::open or `hakobi gather` completes every step whose values were all stored, and
-/// names the others on stderr. A file's bytes do not depend on the method or on the number of ranks.
+/// when it is complete. A step for which end_step has returned is whole, is completed later, or is named as
+/// lost, however the program ends: MPI_Finalize completes it if close was not called (an exception, a
+/// forgotten object). After a signal or MPI_Abort, the next Output::create, Input::open or `hakobi gather`
+/// completes every step whose values were all stored, and names the others on stderr: values of hidden steps
+/// that were still in memory are gone. A file's bytes do not depend on the method or on the number of ranks.
 /// `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
 ///
 /// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0

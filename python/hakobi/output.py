@@ -528,9 +528,9 @@ class Output:
     def end_step(self) -> None:
         """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name.
 
-        A step that has been ended is kept however the program ends: without `close` (an exception that leaves `with`,
-        sys.exit) MPI_Finalize completes it; after a signal or an abort the next Input.open, if_exists="resume" or
-        `hakobi gather` does, if it was stored.
+        A step that has been ended is whole, completed later or named as lost, however the program ends: without `close`
+        (an exception that leaves `with`, sys.exit) MPI_Finalize completes it; after a signal or an abort the next
+        Input.open, if_exists="resume" or `hakobi gather` does, if it was stored, and names it otherwise.
         """
         self._require_open("end_step")
         try:

@@ -62,6 +62,10 @@ Status TwoPhase::set_up_buffers(bool is_hidden) {
     }
     const double start_s = now_s();
     Status status = crew_->set_up(comm_, wishes, aggregators_, control_.cores());
+    if (status.ok() && comm_.num_nodes() > 1) {
+        const auto kind = mpi::MessageContext::Kind::descriptions;
+        status = mpi::MessageContext::get(comm_, kind, descriptions_context_).status;
+    }
     account_.timeline.add({"set up buffers", 0, start_s, now_s()});
     health_.is_usable = status.ok();
     return status;
@@ -74,10 +78,9 @@ void TwoPhase::describe(const Region& file, const PhasePlan& plan, Descriptions&
     for (const Description& description : descriptions.told->due(plan.domains, plan.local_index))
         messages.push_back(
             {plan.aggregators[static_cast<std::size_t>(description.domain)], description.words});
-    mpi::MessageContext context = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::descriptions);
     HeldRegions& held = descriptions.held;
     held.begin_phase(plan.domains);
-    std::vector<mpi::WordsFrom> received = mpi::sparse_exchange(comm_, context, messages);
+    std::vector<mpi::WordsFrom> received = mpi::sparse_exchange(comm_, descriptions_context_, messages);
     for (mpi::WordsFrom& from : received) {
         const int node = comm_.state().nodes.of_rank[static_cast<std::size_t>(from.rank)];
         if (!held.hold(node, from.rank, from.words))

@@ -16,6 +16,7 @@
 #include "io/shared_control.hpp"
 #include "io/shuffle.hpp"
 #include "io/striping.hpp"
+#include "mpi/message_context.hpp"
 
 namespace hakobi::io::paths {
 
@@ -88,7 +89,8 @@ class TwoPhase {
     SharedControl& control_;
     Account& account_;
     Aggregators aggregators_;
-    Crew* crew_ = nullptr;  // the Comm's
+    Crew* crew_ = nullptr;                      // the Comm's
+    mpi::MessageContext descriptions_context_;  // between nodes
     struct OfFile {
         bool is_cycle_chosen = true;
         FileStripes stripes;

@@ -77,7 +77,6 @@ void append_columns(const ListArguments& arguments, bool with_place, const Field
 class ShortLines {
   public:
     explicit ShortLines(const Listing& fields) : fields_(fields) {
-        if (fields.size() == 0) return;
         for (std::string& keyword : fields.keywords()) {
             const std::string first = fields.value(0, keyword);
             std::int64_t same = 1;
@@ -90,8 +89,7 @@ class ShortLines {
         }
     }
     [[nodiscard]] std::string head() const {
-        const std::string all = fields_.size() == 1 ? "1 field" : "all " + std::to_string(fields_.size());
-        return fields_.size() == 0 ? "" : all + ": " + common_ + "\n";
+        return "all " + std::to_string(fields_.size()) + ": " + common_ + "\n";
     }
     void append(std::int64_t index, std::string& text) const {
         const std::size_t begin = text.size();
@@ -124,7 +122,7 @@ void print_fields(const ListArguments& arguments, bool with_place) {
         return;
     }
     constexpr std::size_t write_bytes = 1 << 20;
-    const bool is_short = !arguments.is_json && arguments.is_short;
+    const bool is_short = !arguments.is_json && arguments.is_short && fields.size() > 1;
     const std::optional<ShortLines> lines = is_short ? std::optional<ShortLines>(fields) : std::nullopt;
     std::string text = lines ? lines->head() : "";
     for (std::int64_t i = 0; i < fields.size(); ++i) {

@@ -147,6 +147,25 @@ def test_calls_say_what_is_wrong_in_one_sentence(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == CALLS
 
 
+def test_what_is_gathered_and_what_is_left_are_json_lines(
+    hakobi: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = MAKE.partition('steps("run"')[0] + (
+        'made = out("run", method="per-process", keep_pieces=True)\n'
+        'for time in (0.0, 1.0):\n    made.begin_step(time); made.put("eta", "m", block, zeros); made.end_step()\n'
+        "made.close()"
+    )
+    assert run_python(pieces, tmp_path).returncode == 0
+    monkeypatch.chdir(tmp_path)
+    next(Path("run_000001.nc.pieces").iterdir()).unlink()
+    result = hakobi("gather", "--json", ".")
+    assert result.status == 1
+    gathered, left = map(json.loads, result.stdout.splitlines())
+    assert gathered == {"file": "./run_000000.nc", "state": "gathered", "reason": ""}
+    assert (left["file"], left["state"]) == (None, "left")
+    assert result.line() == f"hakobi gather: not gathered: {left['reason']}"
+
+
 def test_a_time_that_goes_back_is_one_warning(tmp_path: Path) -> None:
     done = run_python(MAKE + 'steps("back", float64=2.0, float64_=0.5, float64__=0.25)', tmp_path)
     assert done.stderr.splitlines() == [

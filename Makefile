@@ -28,7 +28,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs wheel install lab clean help
+.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs wheel dist install lab clean help
 all: build
 
 help: ## list the targets
@@ -101,6 +101,9 @@ docs: setup ## build the documentation site in build/docs/html; warnings are err
 wheel: ## build the wheel for this machine into dist/ (tools/wheel), and try it in empty environments
 	@tools/wheel dist
 	@packaging/wheel/try_wheel.sh dist/hakobi-*manylinux*_$$(uname -m).whl
+
+dist: ## what a release page has, into dist/: wheels, source, site, checksums (tools/dist)
+	@tools/dist dist
 
 install: build ## install into PREFIX (default /usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

@@ -143,8 +143,7 @@ struct LeaderWord {
 
 struct ControlBlock {
     node::TeamMemory team;
-    alignas(64) node::Gate writers;  ///< direct writes of storage that serves from memory
-    std::atomic<Service> service;    ///< as the leader knew it at open
+    std::atomic<Service> service;  ///< as the leader knew it at open
     LeaderWord word;
     alignas(64) FutexWord gate;            ///< of ranks that run ahead (ahead.hpp)
     std::atomic<std::int64_t> meets_from;  ///< the call from which they meet again, once it is closed

@@ -163,7 +163,8 @@ void Naming::name_again() noexcept {
 }
 
 bool Naming::keeps(const series::Step& step) const {
-    return !setup_.options.sync && (step.step_in_file < 0 || commits_.is_left(step));
+    return !setup_.options.sync && series::has_receipts(step) &&
+           (step.step_in_file < 0 || commits_.is_left(step));
 }
 
 Naming::Unnamed Naming::unnamed() const {

@@ -37,11 +37,11 @@ std::string commit_path(const Step& step) {
 }
 
 bool has_pending_commit(const Step& step) {
-    return step.step_in_file >= 0 && step.place->limits().has_system_names;
+    return step.step_in_file >= 0 && step.place->limits().keeps_names;
 }
 
 ReceiptOf receipt_of_commit(const Step& step) {
-    if (!has_pending_commit(step)) return {};
+    if (!has_pending_commit(step) || !step.place->limits().has_system_names) return {};
     return {.token = token(step.run, step.number),
             .file_bytes = receipts_at,
             .path = step.place->system_name(commit_path(step))};

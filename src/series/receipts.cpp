@@ -83,6 +83,10 @@ ReceiptOf receipt_of(const Step& step) {
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
 }
 
+bool has_receipts(const Step& step) {
+    return step.place->limits().has_system_names;
+}
+
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {
     assert(writer >= 0 && writer < num_writers);
     if (!of.is_wanted() || file.descriptor_behind() < 0) return;

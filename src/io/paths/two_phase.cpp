@@ -35,7 +35,7 @@ Domains TwoPhase::domains_of(const RequestTotals& totals, int num_lanes) const {
                    .align_bytes = options_.striping_unit_bytes,
                    .highest_tag = mpi::highest_tag(comm_),
                    .most_cycle_bytes = of_file_.is_cycle_chosen ? most_cycle_bytes(totals) : 0,
-                   .smallest_cycle_bytes = policy().smallest_cycle,
+                   .smallest_cycle_bytes = policy_limits::smallest_cycle,
                    .stripe_bytes = of_file_.stripes.stripe_bytes,
                    .num_objects = of_file_.stripes.num_objects,
                    .num_lanes = num_lanes});

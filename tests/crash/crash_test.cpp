@@ -108,9 +108,9 @@ std::vector<Protocol> all_protocols() {
         p.has_static = p.is_hidden = true;
         p.steps_per_file = 2;
     });
-    add("netcdf4 pieces hidden compressed", [](Protocol& p) {
+    add("netcdf4 pieces compressed synced", [](Protocol& p) {
         p.method = "per-process";
-        p.is_hidden = p.is_compressed = true;
+        p.is_compressed = p.is_synced = true;
     });
     add("zarr root compressed static hidden", [](Protocol& p) {
         p.method = "root";

@@ -69,7 +69,11 @@ Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) 
         return {ErrorCode::format, carried.from + " is damaged: it has " + std::to_string(bytes) +
                                        " of its " + std::to_string(carried.file_bytes) + " bytes"};
     if (!is_done) {
-        if (Status status = copy_to_place(carried, to, sync, pace); !status.ok()) return status;
+        Status status = copy_to_place(carried, to, sync, pace);
+        // A put that was given up may have arrived since.
+        const bool has_arrived =
+            status.code() == ErrorCode::exists && carried.may_be_there && is_carried(carried, to);
+        if (!status.ok() && !has_arrived) return status;
     }
     storage::discard_file(carried.from);
     return {};
@@ -97,9 +101,14 @@ Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, 
         if (there.ok() || (!is_lasting(there) && there.code() != ErrorCode::not_found)) return there;
         return {ErrorCode::format, carried.from + " is gone from the stage"};
     }
-    Status added =
-        add_to_store(carried.from, carried.to,
-                     {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
+    const auto add = [&] {
+        return add_to_store(
+            carried.from, carried.to,
+            {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
+    };
+    Status added = add();
+    // The commit of a try before may have arrived in between: then the step is found there.
+    if (added.code() == ErrorCode::exists && carried.may_be_there) added = add();
     // A folder that is not whole, of a step that the store has: killed when it was removed, behind the step's
     // way there.
     if (added.code() != ErrorCode::format || !carried.may_be_there || !read_step(carried.to).ok())

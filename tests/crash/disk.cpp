@@ -152,7 +152,12 @@ std::optional<Disk::Change> Disk::resolve(const Operation& operation) const {
             break;
         case Kind::unlink:
         case Kind::remove_folder:
+        case Kind::remove_object:
             is_there = by_path() && change.node != none;
+            break;
+        case Kind::put:
+            is_there = by_path();
+            change.node = next_;  // who reads the object that it replaces has that one to the end
             break;
         default:
             break;
@@ -210,8 +215,18 @@ void Disk::apply(const Change& change, Part part) {
             break;
         case Kind::unlink:
         case Kind::remove_folder:
+        case Kind::remove_object:
             if (part != Part::none) take_name(change.folder, change.name);
             break;
+        case Kind::put: {
+            auto content = std::make_shared<Content>();
+            content->write(0, operation.bytes);
+            nodes_[change.node] = std::make_shared<Entry>(
+                Entry{.is_folder = false, .content = std::move(content), .entries = {}});
+            next_ = std::max(next_, change.node + 1);
+            this->change(change.folder).entries[change.name] = change.node;
+            break;
+        }
         default:
             break;
     }

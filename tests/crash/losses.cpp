@@ -21,6 +21,10 @@ bool stores(const Disk::Change& sync, const Disk::Change& change) {
     return change.folder == sync.node || change.to_folder == sync.node;
 }
 
+bool is_objects(Kind kind) {
+    return kind == Kind::put || kind == Kind::remove_object;
+}
+
 bool is_change(Kind kind) {
     return kind < Kind::sync_file;
 }
@@ -37,6 +41,10 @@ Trace::Trace(Disk start, const std::vector<Operation>& operations) : start_(std:
         changes_.push_back(std::move(*change));
     }
     stored_at_.assign(changes_.size(), never);
+    // A server's answer says that it is stable.
+    for (std::size_t at = 0; at < changes_.size(); ++at)
+        if (changes_[at].operation != nullptr && is_objects(changes_[at].operation->kind))
+            stored_at_[at] = at;
     for (std::size_t sync = 0; sync < changes_.size(); ++sync) {
         if (changes_[sync].operation == nullptr) continue;
         for (std::size_t at = 0; at < sync; ++at) {

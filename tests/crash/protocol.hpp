@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -8,12 +9,18 @@
 
 namespace hakobi::test {
 
-/// A way of writing steps whose crash states are tried. Folders below `root`: place, and stage.
+/// A way of writing steps whose crash states are tried. Folders below `root`: place, stage, and bucket.
 struct Protocol {
     std::string name, format, method;
     bool is_hidden = false;
     bool has_stage = false;
+    bool is_on_objects = false;  ///< over the stage
     bool is_synced = false;
+    bool is_compressed = false;
+    bool has_overview = false;
+    bool has_static = false;  ///< a field that its first step has
+    bool is_defined = false;  ///< fields are, in place of described with each step
+    bool is_large = false;    ///< a step is put in parts
     std::int64_t steps_per_file = 1;
     Motion motion = Motion::fixed;
     int num_steps = 3;
@@ -21,19 +28,45 @@ struct Protocol {
     [[nodiscard]] bool has_mesh() const { return format == "vtkhdf"; }
     /// Input says of its pieces that they have to be gathered first.
     [[nodiscard]] bool is_shown_gathered() const { return has_mesh() && method == "per-process"; }
+    [[nodiscard]] std::string prefix_in(const std::string& root) const;
+    /// A grid's.
+    [[nodiscard]] const std::vector<TestField>& fields() const;
+    /// The last of them, where one is static.
+    [[nodiscard]] bool is_static(std::size_t field) const {
+        return has_static && field + 1 == fields().size();
+    }
     [[nodiscard]] OutputOptions options(const std::string& root) const;
-    /// The options of a run that comes after it: on one rank, and without a stage.
-    [[nodiscard]] OutputOptions next_options(IfExists if_exists) const;
+    /// The options of a run that comes after it: on one rank, and over a stage where it must.
+    [[nodiscard]] OutputOptions next_options(const std::string& root, IfExists if_exists) const;
     /// Notes what has returned. Collective.
     void run(const Comm& comm, const std::string& root) const;
-    void put_step(Output& out, const Comm& comm, std::int64_t step) const;
 };
-[[nodiscard]] std::string prefix_in(const std::string& root);
+
+/// Puts steps of a protocol into an output.
+class StepWriter {
+  public:
+    StepWriter(const Protocol& protocol, Output& out, const Comm& comm)
+        : protocol_(protocol), out_(out), comm_(comm) {}
+    /// Collective over the output's ranks.
+    void put_step(std::int64_t step);
+
+  private:
+    void put(const Field& field);
+    void put_grid(std::int64_t step);
+    void put_mesh(std::int64_t step);
+
+    const Protocol& protocol_;
+    Output& out_;
+    const Comm& comm_;
+    bool is_first_ = true;
+    std::map<std::string, FieldId> ids_;
+};
 
 /// The steps that a reader finds.
 struct Look {
     std::set<std::int64_t> steps;  ///< whose values are right
     std::string wrong;
+    std::string why_none;  ///< what a reader is told where there are no steps
 };
 /// Looks at the steps that are there now; changes nothing. `num_ranks`: of the ranks that wrote the steps
 /// before `first_alone`, one those from there on.

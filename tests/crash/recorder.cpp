@@ -41,6 +41,8 @@ Recording& recording() {
     return *made;
 }
 
+thread_local int num_as_server = 0;
+
 pid_t thread_id() {
     return static_cast<pid_t>(::syscall(SYS_gettid));
 }
@@ -109,7 +111,7 @@ class Turn {
 };
 
 bool is_recording() {
-    return recording().log.load(std::memory_order_relaxed) != nullptr;
+    return num_as_server == 0 && recording().log.load(std::memory_order_relaxed) != nullptr;
 }
 
 bool is_inside(int descriptor) {
@@ -252,9 +254,9 @@ int allocate(int descriptor, int mode, off_t offset, off_t length) {
     return changes_nothing ? call() : on_file(Kind::unseen, descriptor, 0, call);
 }
 
-constexpr const char* kinds[] = {"create",    "write",    "truncate", "rename", "link",
-                                 "unlink",    "mkdir",    "rmdir",    "fsync",  "fsync of folder",
-                                 "agreement", "end_step", "close",    "says",   "unseen"};
+constexpr const char* kinds[] = {
+    "create",        "write", "truncate",        "rename",    "link",     "unlink", "mkdir", "rmdir", "put",
+    "remove object", "fsync", "fsync of folder", "agreement", "end_step", "close",  "says",  "unseen"};
 
 }  // namespace
 
@@ -262,7 +264,8 @@ std::string text_of(const Operation& operation) {
     std::string text = kinds[static_cast<std::size_t>(operation.kind)];
     if (operation.kind == Kind::ended) return text + " of step " + std::to_string(operation.offset);
     text += " " + operation.path;
-    if (!operation.to.empty()) text += " -> " + operation.to;
+    if (!operation.to.empty()) text += (operation.kind == Kind::put ? " if " : " -> ") + operation.to;
+    if (operation.kind == Kind::put) text += " " + std::to_string(operation.bytes.size()) + " bytes";
     if (operation.kind == Kind::write)
         text +=
             " " + std::to_string(operation.bytes.size()) + " bytes at " + std::to_string(operation.offset);
@@ -377,6 +380,21 @@ void interrupt(std::size_t nth, std::function<void()> call) {
 
 bool end_interrupting() {
     return std::exchange(recording().interruption, nullptr) != nullptr;
+}
+
+void carry_out(const std::function<std::optional<Operation>()>& change) {
+    const bool is_noted = is_recording();
+    const AsServer server;
+    if (!is_noted) return (void)change();
+    Turn turn;
+    if (std::optional<Operation> changed = change()) turn.note(std::move(*changed));
+}
+
+AsServer::AsServer() {
+    ++num_as_server;
+}
+AsServer::~AsServer() {
+    --num_as_server;
 }
 
 void note(Kind kind, std::int64_t number, const std::string& text) {

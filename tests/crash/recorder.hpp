@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ enum class Kind : std::uint8_t {
     unlink,         ///< of a file
     make_folder,    ///< at `path`
     remove_folder,  ///< an empty one
+    put,            ///< an object at `path` that has `bytes`, whole or not at all; `to` is its condition
+    remove_object,  ///< at `path`
     sync_file,      ///< fsync or fdatasync
     sync_folder,    ///< fsync of a folder
     // Notes:
@@ -71,8 +74,20 @@ void stop_recording();
 void interrupt(std::size_t nth, std::function<void()> call);
 /// Whether it has not come yet; it does not any more.
 bool end_interrupting();
+/// Makes a change that no call of the system's is, such as a server's, and notes it in one. `change` says
+/// it; nothing where nothing has changed.
+void carry_out(const std::function<std::optional<Operation>()>& change);
 /// Adds a note, where anything is recorded.
 void note(Kind kind, std::int64_t number = 0, const std::string& text = {});
+
+/// While one lives, the calls of this thread are a server's, which has its own files.
+class AsServer {
+  public:
+    AsServer();
+    ~AsServer();
+    AsServer(const AsServer&) = delete;
+    AsServer& operator=(const AsServer&) = delete;
+};
 
 /// Takes what this process says on stderr, and notes it.
 class Words {

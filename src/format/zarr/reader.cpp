@@ -198,13 +198,23 @@ struct KnownGroup {
     }
 };
 
+/// Whether nobody has put another zarr.json or other times since. A series that replaces one of as many steps
+/// may have an equal zarr.json.
+bool is_unchanged(const KnownGroup& known) {
+    const Group& group = known.group;
+    const Result<std::string> version = known.store->version_of("zarr.json");
+    if (!version.ok() || version.value() != group.version) return false;
+    if (group.times.empty()) return true;
+    const std::size_t last = (group.times.size() - 1) / static_cast<std::size_t>(times_a_chunk);
+    const Result<std::string> times = known.store->version_of(times_in(last));
+    return times.ok() && times.value() == group.times_version;
+}
+
 /// Null where there is no group. Files are read anew.
 Result<std::shared_ptr<KnownGroup>> known_group(const storage::PlacePtr& store) {
     static thread_local std::shared_ptr<KnownGroup> last;
-    if (last && last->store->path() == store->path() && !last->group.version.empty()) {
-        const Result<std::string> version = store->version_of("zarr.json");
-        if (version.ok() && version.value() == last->group.version) return last;
-    }
+    const bool is_known = last && last->store->path() == store->path() && !last->group.version.empty();
+    if (is_known && is_unchanged(*last)) return last;
     last.reset();
     Result<std::optional<Group>> found = read_group(*store);
     if (!found.ok()) return found.status();

@@ -20,6 +20,11 @@
 #include "storage/joined.hpp"
 
 namespace hakobi::format::zarr {
+
+std::string times_in(std::size_t chunk) {
+    return "time/c." + std::to_string(chunk);
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -31,10 +36,6 @@ std::string document_of(const std::string& array) {
     return array + "/" + metadata_name;
 }
 
-std::string times_in(std::size_t chunk) {
-    return "time/c." + std::to_string(chunk);
-}
-
 std::span<const std::byte> as_bytes(const std::string& text) {
     return std::as_bytes(std::span(text));
 }
@@ -44,9 +45,9 @@ Status put_json(const storage::Place& store, const std::string& array, const Jso
 }
 
 /// As many as the group says there are, of which each has its chunk: `put_time` leaves none out.
-Result<std::vector<double>> read_times(const storage::Place& store, std::int64_t num_steps) {
+Status read_times(const storage::Place& store, std::int64_t num_steps, Group& group) {
     if (num_steps < 0) return damaged(store.path(), "an impossible number of steps");
-    std::vector<double> times;
+    std::vector<double>& times = group.times;
     for (std::size_t chunk = 0; std::ssize(times) < num_steps; ++chunk) {
         const Result<std::optional<storage::WholeObject>> found = store.get(times_in(chunk));
         if (!found.ok()) return found.status();
@@ -60,9 +61,10 @@ Result<std::vector<double>> read_times(const storage::Place& store, std::int64_t
             return damaged(store.path(), "the times of its steps are damaged: " + times_in(chunk));
         times.resize(before + times_a_chunk);
         std::memcpy(times.data() + before, bytes.data(), bytes.size());
+        group.times_version = found.value()->version;
     }
     times.resize(static_cast<std::size_t>(num_steps));
-    return times;
+    return {};
 }
 
 /// A name in the metadata is a folder's: none but those that a step's fields and axes may have is followed.
@@ -173,6 +175,19 @@ Status put_axes(const storage::Place& store, const StepDescription& step, Group&
     return {};
 }
 
+/// Over the version that is there: a put of an ended run that arrives late finds another one, and takes no
+/// later step's time away.
+Status put_times(const storage::Place& store, std::size_t chunk, std::span<const double> values, bool sync) {
+    constexpr int most_tries = 10;  // each means that a late one has just arrived
+    for (int tries = 1;; ++tries) {
+        Result<std::string> version = store.version_of(times_in(chunk));
+        if (version.status().code() == ErrorCode::not_found) version = std::string();
+        if (!version.ok()) return version.status();
+        Status status = store.replace(times_in(chunk), std::as_bytes(values), version.value(), sync);
+        if (status.code() != ErrorCode::exists || tries == most_tries) return status;
+    }
+}
+
 /// 2.
 Status put_time(const storage::Place& store, Group& group, std::int64_t number, double time, bool sync) {
     assert(number >= 0);
@@ -187,7 +202,7 @@ Status put_time(const storage::Place& store, Group& group, std::int64_t number, 
         const auto first = group.times.begin() + static_cast<std::ptrdiff_t>(c * times_a_chunk);
         std::copy(first, first + std::min<std::ptrdiff_t>(times_a_chunk, group.times.end() - first),
                   values.begin());
-        status = store.put(times_in(c), std::as_bytes(std::span(values)), sync);
+        status = put_times(store, c, values, sync);
     }
     return status;
 }
@@ -274,9 +289,7 @@ Result<std::optional<Group>> read_group(const storage::Place& store) {
         if (!group.arrays.contains("time")) return Found(std::move(group));
         const Json& num_steps = group.arrays["time"].at("shape").at(0);
         if (!num_steps.is_number_integer()) return damaged(store.path(), "its steps are not counted");
-        Result<std::vector<double>> times = read_times(store, num_steps.get<std::int64_t>());
-        if (!times.ok()) return times.status();
-        group.times = std::move(times).value();
+        if (Status read = read_times(store, num_steps.get<std::int64_t>(), group); !read.ok()) return read;
         return Found(std::move(group));
     });
 }

@@ -41,6 +41,8 @@ namespace hakobi::format::zarr {
 // that this process put last: where anybody else has been, nothing is changed. Decision 80.
 
 inline constexpr std::int64_t times_a_chunk = 1024;
+/// In the store: a chunk of times.
+[[nodiscard]] std::string times_in(std::size_t chunk);
 
 /// The metadata of a group. Functions are local; they return unsupported for a group that is not Hakobi's,
 /// format for a damaged one. A group is damaged, too, if arrays have names that no field or axis may have,
@@ -48,7 +50,8 @@ inline constexpr std::int64_t times_a_chunk = 1024;
 struct Group {
     nlohmann::ordered_json attributes, arrays;  ///< arrays: zarr.json of each by its name
     std::vector<double> times;
-    std::string version = {};            ///< of its zarr.json on objects
+    std::string version = {};        ///< of its zarr.json on objects
+    std::string times_version = {};  ///< of the last chunk of times there: zarr.json says how many they are
     nlohmann::ordered_json others = {};  ///< what else its zarr.json has, which others put there
 };
 

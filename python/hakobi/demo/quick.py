@@ -43,7 +43,7 @@ STEPS = 24
 STEP_BYTES = 2 * 4 * solver.EXTENT**2
 #: The part of the time between two steps of output that storing one takes.
 SHARE = 0.5
-FEWEST_BETWEEN, MOST_BETWEEN = 30, 400
+FEWEST_BETWEEN, MOST_BETWEEN = 10, 400
 ROUNDS = 3
 #: No round begins that would not be done by then; what comes after takes 15 s.
 BUDGET_S = 40.0

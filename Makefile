@@ -17,7 +17,6 @@ CTEST_FLAGS := --output-on-failure --no-tests=error --schedule-random -j $(if $(
 # markers). Several files at a time, a file's tests in one process, since they share what is slow to begin.
 PYTEST_FLAGS := -q --durations=10 -n $(if $(filter mpich,$(HAKOBI_MPI)),2,3) --dist loadfile
 NOT_LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and not once and )not long
-LONG := $(if $(filter mpich,$(HAKOBI_MPI)),programs and (once or long),long)
 # CTest's names of the rows of tests/long.txt that are of this MPI library, as one expression.
 LONG_CTESTS = ^($(shell awk '$$1 == "$(HAKOBI_MPI)" { printf "%s%s", sep, $$3; sep = "|" }' tests/long.txt))$$
 # Open MPI's choice on one machine in the end: without the look for networks a program starts 0.2 s sooner.
@@ -28,7 +27,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs wheel install lab clean help
+.PHONY: all setup build programs demo test test-cpp test-python fuzz nightly check format docs wheel dist install lab clean help
 all: build
 
 help: ## list the targets
@@ -63,22 +62,8 @@ test-python: build ## the tests of the Python package
 fuzz: setup ## the readers of foreign bytes under a fuzzer, FUZZ_S seconds each (default 60); tools/fuzz --help says more
 	@tools/fuzz --seconds $(or $(FUZZ_S),60)
 
-nightly: lab docs ## sanitizers, the library alone, long sweeps, the documentation site, FUZZ_S seconds of fuzzing a reader (default 600)
-	@for preset in asan tsan bare separate; do tools/build $$preset; done
-	@for preset in asan tsan; do ctest --test-dir build/$$preset $(CTEST_FLAGS) -LE long; done
-	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -L long
-	@HAKOBI_CASES=1000 ctest --test-dir $(BUILD) $(CTEST_FLAGS) -R '$(LONG_CTESTS)'
-	@$(PYTHON) -m pytest $(PYTEST_FLAGS) -m "$(LONG)"
-	@tests/store/kills $(HAKOBI_MPI) 200
-	@tests/store/rounds $(HAKOBI_MPI) 1000
-	@HAKOBI_ENDINGS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_endings.py
-	@HAKOBI_CELL_KILLS=150 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_killed.py
-	@HAKOBI_STAGE_KILLS=200 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_stage.py -k killed
-	@for place in s3://hakobi-test/kills rados:hakobi/kills; do $(PYTHON) -m hakobi_lab.object_servers s3 rados -- tests/output/killed_store.sh \
-	    $(BUILD)/tests/killed_store $(BUILD)/bin/hakobi-gather 200 $$place mpirun --oversubscribe -n 3; done
-	@HAKOBI_STOP_S=30 HAKOBI_STAGE_KILLS=30 HAKOBI_SEED=$$RANDOM $(PYTHON) -m pytest -q tests/python/test_steps_on_objects.py -k "killed or still"
-	@$(PYTHON) tests/python/pixels_post.py --fields 50
-	@tools/fuzz --seconds $(or $(FUZZ_S),600)
+nightly: setup ## what make test has no time for; PART=NAME: one part of it (tools/nightly --list), FUZZ_S seconds of fuzzing a reader
+	@tools/nightly $(PART)
 
 check: setup ## formatting, lint, types and the rules that tools/check holds
 	@git ls-files '*.h' '*.c' '*.hpp' '*.cpp' | xargs .venv/bin/clang-format --dry-run -Werror
@@ -101,6 +86,9 @@ docs: setup ## build the documentation site in build/docs/html; warnings are err
 wheel: ## build the wheel for this machine into dist/ (tools/wheel), and try it in empty environments
 	@tools/wheel dist
 	@packaging/wheel/try_wheel.sh dist/hakobi-*manylinux*_$$(uname -m).whl
+
+dist: ## what a release page has, into dist/: wheels, source, site, checksums (tools/dist)
+	@tools/dist dist
 
 install: build ## install into PREFIX (default /usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

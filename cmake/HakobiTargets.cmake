@@ -20,8 +20,11 @@ if(HAKOBI_SANITIZE)
         # that size: have none.
         target_compile_options(hakobi_sanitizers INTERFACE -ftls-model=initial-exec)
     endif()
+    # Compiled by itself: a target of C++ alone has no C headers to compile before.
+    add_library(hakobi_sanitizer_options OBJECT ${PROJECT_SOURCE_DIR}/tests/sanitizers/options.c)
+    target_compile_options(hakobi_sanitizer_options PRIVATE -fsanitize=${HAKOBI_SANITIZE} -fno-omit-frame-pointer -fPIE)
     target_sources(hakobi_sanitizers INTERFACE
-        $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/tests/sanitizers/options.c>)
+        $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<TARGET_OBJECTS:hakobi_sanitizer_options>>)
 endif()
 if(HAKOBI_FUZZ)
     # Counters for the fuzzer and for llvm-cov; what a fuzzed reader goes through is instrumented, whatever

@@ -91,7 +91,9 @@ program define_test
 
     call expect_long_names()
     call expect_bad_put(1, "field eta: its values are float, and it is defined as double")
-    call expect_bad_put(2, "the array's shape is not the block's")
+    write (text, "(4(a, i0), a)") "the array's shape is (", size(framed, 1), ", ", size(framed, 2), "), and not the block's (", &
+        block%count(1), ", ", block%count(2), ")"
+    call expect_bad_put(2, trim(text))
     call expect_bad_put(3, "none that this output's define has returned")
     call expect_bad_put(4, "it has ghosts of 1 dimensions, not 2")
     call comm%free()

@@ -603,8 +603,8 @@ contains
         call report(code, stat, errmsg)
     end subroutine
 
-    !> Writes the step. Collective. Once ended it is kept however the program ends: without `close`
-    !> MPI_Finalize completes it.
+    !> Writes the step. Collective. Once ended it is whole, completed later or named as lost, however the
+    !> program ends: without `close` MPI_Finalize completes it.
     subroutine output_end_step(self, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         integer, intent(out), optional :: stat

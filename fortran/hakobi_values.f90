@@ -83,7 +83,8 @@ contains
             if (n > 2 .and. form == is_strided) form = is_backwards  ! components have one stride
         else if (rank(values) /= 1 .and. .not. same_extents(extents(:rank(values)), block%count(:n))) then
             ! A rank-1 array may hold the block's values in order; any other has the block's own shape.
-            refused = "the array's shape is not the block's"
+            refused = "the array's shape is "//shape_text(extents(:rank(values)))//", and not the block's "// &
+                shape_text(block%count(:n))
             return
         end if
         if (form == is_backwards .or. (form == is_strided .and. rank(values) /= n)) &
@@ -133,6 +134,19 @@ contains
         refused = ""
         if (num_dims < least .or. num_dims > max_dims) &
             refused = "num_dims of its block is "//decimal(int(num_dims, int64))//", not 1 to "//decimal(int(max_dims, int64))
+    end function
+
+    !> "(5, 4)", the fastest first.
+    function shape_text(extents) result(text)
+        integer(int64), intent(in) :: extents(:)
+        character(len=:), allocatable :: text
+        integer :: d
+        text = "("
+        do d = 1, size(extents)
+            if (d > 1) text = text//", "
+            text = text//decimal(extents(d))
+        end do
+        text = text//")"
     end function
 
     pure logical function same_extents(a, b)

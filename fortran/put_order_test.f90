@@ -17,7 +17,7 @@ program put_order_test
     block = hakobi_split([3, 2], 1, 0)
 
     call refuse_one("num_dims of its block is 0, not 1 to 8")
-    call refuse_one("the array's shape is not the block's")
+    call refuse_one("the array's shape is (2, 3), and not the block's (3, 2)")
 
     call out%create(comm, "put_order_test", method="none")
     call out%begin_step(0.0_real64)

@@ -374,10 +374,10 @@ HAKOBI_API int hakobi_output_put_mesh(hakobi_output* out, const hakobi_mesh* mes
 /* New coordinates of a moving mesh's points (x, y, z of each, of `type`), in every step after the one with
  * put_mesh. num_points 0: as many as the mesh has. */
 HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void* points, int64_t num_points);
-/* Writes the step. Collective. After it has returned HAKOBI_OK the step is kept however the program ends
- * (hakobi::Output): it has its file, a later call, MPI_Finalize or the next opener completes it, or an error
- * or a line on stderr names it. The option "sync" adds that a file with its final name survives a crash of
- * the system. */
+/* Writes the step. Collective. After it has returned HAKOBI_OK the step is whole, completed later or named as
+ * lost, however the program ends (hakobi::Output): it has its file, a later call, MPI_Finalize or the next
+ * opener completes it, or an error or a line on stderr names it. The option "sync" adds that a file with its
+ * final name survives a crash of the system. */
 HAKOBI_API int hakobi_output_end_step(hakobi_output* out);
 /* Completes pending work. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_output_close(hakobi_output* out);

@@ -152,7 +152,7 @@ class Call {
             .align_bytes = std::clamp(layout_.stripe_bytes, io::policy_limits::least_stripe,
                                       io::policy_limits::most_stripe),
             .highest_tag = machine_.highest_tag,
-            .smallest_cycle_bytes = io::policy().smallest_cycle,
+            .smallest_cycle_bytes = io::policy_limits::smallest_cycle,
             .stripe_bytes = stripes_.stripe_bytes,
             .num_objects = stripes_.num_objects,
             .num_lanes = rings_.num};

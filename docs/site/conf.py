@@ -53,6 +53,7 @@ html_copy_source = False
 html_show_sphinx = False
 html_static_path = ["theme"]
 html_css_files = ["site.css"]
+html_js_files = ["search.js"]  # before Sphinx's own, which begins when the page is there
 html_search_scorer = "docs/site/scorer.js"
 html_extra_path = ["door"]  # index.html, which leads to the start page
 html_theme_options = {"navigation_with_keys": False}

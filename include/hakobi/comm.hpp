@@ -28,7 +28,8 @@ class HAKOBI_EXPORT Comm {
     /// Duplicates `comm` and determines which of its ranks share a node. Collective over `comm`; MPI must be
     /// initialised (any thread level; Hakobi calls MPI only from the thread that calls Hakobi). Throws
     /// invalid_argument on every rank for an intercommunicator (MPI_Intercomm_merge makes an ordinary one),
-    /// and for MPI_COMM_NULL.
+    /// and for MPI_COMM_NULL; out_of_memory on every rank where MPI has no communicator left, if the error
+    /// handler of `comm` lets it say so.
     [[nodiscard]] static Comm duplicate(MPI_Comm comm);
 
     /// Releases the duplicate. Collective over it; copies must not be used afterwards. Without this call the

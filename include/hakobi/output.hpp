@@ -124,10 +124,11 @@ struct OutputTimes {
 /// `<prefix>_000001.nc`, …
 ///
 /// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed
-/// when it is complete. A step for which end_step has returned is kept however the program ends: MPI_Finalize
-/// completes it if close was not called (an exception, a forgotten object). After a signal or MPI_Abort, the
-/// next Output::create, Input::open or `hakobi gather` completes every step whose values were all stored, and
-/// names the others on stderr. A file's bytes do not depend on the method or on the number of ranks.
+/// when it is complete. A step for which end_step has returned is whole, is completed later, or is named as
+/// lost, however the program ends: MPI_Finalize completes it if close was not called (an exception, a
+/// forgotten object). After a signal or MPI_Abort, the next Output::create, Input::open or `hakobi gather`
+/// completes every step whose values were all stored, and names the others on stderr: values of hidden steps
+/// that were still in memory are gone. A file's bytes do not depend on the method or on the number of ranks.
 /// `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
 ///
 /// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0
@@ -165,7 +166,8 @@ class HAKOBI_EXPORT Output {
 
     /// Opens the next step at model time `time` (in time_units). All ranks call it in the same order; it does
     /// not communicate. A call out of order (begin_step while a step is open; put or end_step without one)
-    /// throws invalid_argument immediately and changes nothing.
+    /// throws invalid_argument immediately and changes nothing. Rank 0 warns once where a time is earlier
+    /// than that of the step before.
     void begin_step(double time);
     /// Puts this rank's block of a defined field into the open step, or a further one (adaptive meshes). All
     /// ranks put the same fields; the order of their first blocks must be equal. The blocks must not overlap;
@@ -177,7 +179,7 @@ class HAKOBI_EXPORT Output {
     /// errors, on every rank.
     void put(FieldId field, const Block& block, Field::Data data, const MemoryLayout& layout = {});
     /// The same for a field that is described with each step: the older form, kept for one whose description
-    /// changes from step to step.
+    /// changes from step to step. Its type does not: end_step refuses another one.
     void put(const Field& field);
 
     /// Sets the open step's mesh; before its first field, format vtkhdf only. Every rank puts its part, even

@@ -93,7 +93,8 @@ class HAKOBI_EXPORT Listing {
     [[nodiscard]] std::int64_t length_bytes(std::int64_t index) const;
     [[nodiscard]] std::int64_t total_bytes() const;
     /// Appends the field's line, "class=od,…,number=,levelist=500,param=130", to `text`: its key as a request
-    /// for this field alone. Keywords that it does not have, and another field might, have an empty value.
+    /// for this field alone. Keywords that it does not have, and another field of the store does, have an
+    /// empty value.
     void append_text(std::int64_t index, std::string& text) const;
     /// The field's value of a keyword, or "" if it has none.
     [[nodiscard]] std::string value(std::int64_t index, std::string_view keyword) const;

@@ -24,12 +24,16 @@ from typing import TYPE_CHECKING
 from hakobi import conditions as conditions_module
 from hakobi.conditions import Conditions
 from hakobi.errors import storage_error
-from hakobi.table import Table
+from hakobi.table import Table, column_widths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hakobi_lab.plots import Data
+
+
+#: Letters of a table that a window of 1,200 pixels shows, and those between two columns.
+_PAGE_LETTERS, _GAP = 115, 2
 
 
 @dataclass
@@ -43,6 +47,7 @@ class _Part:
     source: str = ""
     alt: str = ""
     table: Table | None = None
+    is_wide: bool = False  #: a table that a page of usual width would cut
     pairs: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -91,7 +96,8 @@ class Report:
         self._parts.append(_Part("figure", text=caption, source=source, alt=alt))
 
     def table(self, table: Table) -> None:
-        self._parts.append(_Part("table", table=table))
+        letters = sum(width + _GAP for width in column_widths(table))
+        self._parts.append(_Part("table", table=table, is_wide=letters > _PAGE_LETTERS))
 
     def conditions(self, conditions: Conditions) -> None:
         """The section that says on what this was measured."""

@@ -61,6 +61,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="these cases instead of its own")
     parser.add_argument("--storage", choices=(MODEL, TMPFS), action="append", default=[])
     parser.add_argument("--library", type=Path, help="a drop-in of another build, in place of a threshold's absence")
+    parser.add_argument("--dir", type=Path, default=Path("/dev/shm"), help="where the files go; a memory file system")
     parser.add_argument("--json", type=Path, help="append a record for each row")
     return parser.parse_args()
 
@@ -119,7 +120,7 @@ def main() -> int:
     ]
     if asked.library:
         work = [(asked.library.parent.name, cases[name], "") for name in asked.case]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=asked.dir) as folder:
         for name, case, hints in work:
             for storage in asked.storage or case.storages:
                 one = Contender((OURS,), has_drop_in=True)

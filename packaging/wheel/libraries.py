@@ -6,6 +6,7 @@ libhakobi-openmpi.so, libhakobi-mpich.so          the library, one an ABI. They 
 libhakobi_serial_mpi.so                           MPI for a process that runs alone, in MPICH's ABI
 libhakobi-serial.so                               nothing but that the last two belong together
 libhakobi_overview.so                             what `hakobi index` loads
+libhakobi_storage_model.so                        the slow storage of `hakobi demo --quick`
 hakobi-gather, hakobi-store, hakobi-with-parent   the programs without MPI
 """
 
@@ -30,6 +31,7 @@ _TARGETS = {
         "hakobi_mpiio",
         "hakobi_serial_mpi",
         "hakobi_overview",
+        "hakobi_storage_model",
         *(_PROGRAMS := ["hakobi-gather", "hakobi-store", "hakobi-with-parent"]),
     ],
 }
@@ -80,7 +82,7 @@ def _stage(tools: Toolchain, flavour: str, folder: Path, stage: Path, python: Pa
     call(patchelf, "--remove-needed", soname, "--set-soname", library.name, library)
     if flavour != "mpich":
         return
-    for name in ("libhakobi_serial_mpi.so", "libhakobi_overview.so"):
+    for name in ("libhakobi_serial_mpi.so", "libhakobi_overview.so", "libhakobi_storage_model.so"):
         shutil.copy(folder / "lib" / name, libraries)
     for name in _PROGRAMS:
         shutil.copy(folder / "bin" / name, stage / "bin")

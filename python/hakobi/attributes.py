@@ -72,6 +72,8 @@ def fill_value_for_c(fill_value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 def hints_for_c(hints: Mapping[str, str]) -> ctypes.Array[HintC]:
     """Hints for C. Raises InputError for what C cannot hold."""
+    if not isinstance(hints, Mapping):
+        raise InputError(f"hints are a dictionary such as {{'cb_nodes': '2'}}, not {type(hints).__name__}")
     entries = (
         HintC(text_for_c("a hint's name", name), text_for_c(f"hint {name}", str(hint))) for name, hint in hints.items()
     )

@@ -41,6 +41,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 #: Hakobi's own, which win.
 COMMANDS: dict[str, str] = plugins.commands() | {
     "completion": "hakobi.commands.completion",
+    "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",
     "gather": "hakobi.commands.gather",
     "index": "hakobi.commands.index",

@@ -21,7 +21,7 @@ from hakobi._library import check, load, shown
 from hakobi.attributes import yes_or_no
 from hakobi.device_arrays import AnyArray, Lent, lend, stream_handle
 from hakobi.errors import InputError, unknown_name
-from hakobi.output import Comm
+from hakobi.output import Comm, handle_of
 from hakobi.words import count_text
 
 #: numpy's names -> HAKOBI_FLOAT64, …, and reductions -> HAKOBI_SUM, …
@@ -137,7 +137,7 @@ class Collectives:
             method=method.encode(errors="backslashreplace"),
             is_reproducible=yes_or_no(reproducible),
         )
-        check(library, library.hakobi_collectives_create(comm._handle, options, handle))
+        check(library, library.hakobi_collectives_create(handle_of(comm), options, handle))
         return cls(handle, comm.size, topology)
 
     def allreduce(self, dtype: npt.DTypeLike, count: int, reduction: str = "sum") -> CollectivePlan:

@@ -24,7 +24,7 @@ from hakobi._library import MAX_HALO_DIMS, check, load, shown
 from hakobi.attributes import printable, yes_or_no
 from hakobi.device_arrays import AnyArray, Lent, lend, stream_handle
 from hakobi.errors import InputError
-from hakobi.output import Comm
+from hakobi.output import Comm, handle_of
 from hakobi.words import count_text
 
 Array = npt.NDArray[Any]
@@ -60,7 +60,7 @@ def allocate_shared(comm: Comm, shape: int | Sequence[int], dtype: npt.DTypeLike
     element = np.dtype(dtype)
     handle = ctypes.c_void_p()
     num_bytes = -1 if min(sizes, default=1) < 0 else prod(sizes) * element.itemsize
-    check(library, library.hakobi_shared_allocate(comm._handle, num_bytes, handle))
+    check(library, library.hakobi_shared_allocate(handle_of(comm), num_bytes, handle))
     shared = _Shared(handle, sizes, element)
     return np.asarray(shared) if num_bytes > 0 else np.zeros(sizes, element)
 
@@ -148,7 +148,7 @@ class Halo:
         handle = ctypes.c_void_p()
         lent, refused = _lent(fields)
         if refused := refused or _refused(grid, [each.array for each in lent], components):
-            check(library, library.hakobi_comm_refuse(comm._handle, printable(f"Halo::plan: {refused}")))
+            check(library, library.hakobi_comm_refuse(handle_of(comm), printable(f"Halo::plan: {refused}")))
         options = HaloOptionsC(
             corners=yes_or_no(corners),
             path=path.encode(errors="backslashreplace"),
@@ -156,7 +156,7 @@ class Halo:
         )
         grid_c = _grid_c(grid)
         fields_c = (HaloFieldC * len(lent))(*(_field_c(grid, each, components) for each in lent))
-        check(library, library.hakobi_halo_plan(comm._handle, grid_c, len(fields), fields_c, options, handle))
+        check(library, library.hakobi_halo_plan(handle_of(comm), grid_c, len(fields), fields_c, options, handle))
         return cls(handle, lent)
 
     def start(self, stream: Any = None) -> None:
@@ -292,7 +292,7 @@ class BufferArrays:
             path=path.encode(errors="backslashreplace"),
             pack_bytes=pack_bytes or -1,  # 0 is C's default: nobody means it here
         )
-        check(library, library.hakobi_buffer_arrays_get(comm._handle, options, handle))
+        check(library, library.hakobi_buffer_arrays_get(handle_of(comm), options, handle))
         return cls(handle, path)
 
     def make(self) -> BufferArray:

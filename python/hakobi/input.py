@@ -32,7 +32,7 @@ from hakobi.device_arrays import AnyArray, lend
 from hakobi.errors import HakobiError, InputError
 from hakobi.fields import Block, block_for_c
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
-from hakobi.output import Axis, Comm
+from hakobi.output import Axis, Comm, handle_of
 
 if TYPE_CHECKING:
     import xarray
@@ -98,8 +98,8 @@ class Input:
             path = text_for_c("prefix", fspath(prefix))
             options = InputOptionsC(hints=hints_for_c(hints or {}), num_hints=len(hints or {}))
         except (InputError, TypeError) as error:
-            check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
-        check(library, library.hakobi_input_open(comm._handle, path, options, handle))
+            check(library, library.hakobi_comm_refuse(handle_of(comm), printable(str(error))))
+        check(library, library.hakobi_input_open(handle_of(comm), path, options, handle))
         return cls(handle, fspath(prefix), False)
 
     @cached_property

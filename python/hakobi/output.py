@@ -100,6 +100,13 @@ class Comm:
         check(self._library, self._library.hakobi_comm_free(handle))
 
 
+def handle_of(comm: Comm) -> ctypes.c_void_p:
+    """The C interface's. Raises InputError for what is no Comm."""
+    if not isinstance(comm, Comm):
+        raise InputError(f"comm is a {type(comm).__name__}, not a hakobi.Comm: hakobi.Comm.duplicate(comm) makes one")
+    return comm._handle
+
+
 @dataclass(frozen=True)
 class Axis:
     """A dimension and its CF coordinate variable; complete and equal on every rank.
@@ -290,10 +297,10 @@ class Output:
             options.stage_bytes, options.stage_bytes_s = int_for_c(stage_bytes, 64), int_for_c(stage_bytes_s, 64)
             options.stage_patience_s = 0 if stage_patience_s is None else int_for_c(stage_patience_s, 64) or -1
         except (InputError, TypeError) as error:
-            check(library, library.hakobi_comm_refuse(comm._handle, printable(str(error))))
+            check(library, library.hakobi_comm_refuse(handle_of(comm), printable(str(error))))
         options.sync, options.overview = yes_or_no(sync), yes_or_no(overview)
         options.keep_pieces, options.asynchronous = yes_or_no(keep_pieces), yes_or_no(asynchronous)
-        check(library, library.hakobi_output_create(comm._handle, path, options, handle))
+        check(library, library.hakobi_output_create(handle_of(comm), path, options, handle))
         return cls(handle, fspath(prefix))
 
     def define(
@@ -330,8 +337,7 @@ class Output:
         Raises InputError where ranks define different fields, a name is defined twice, or the format, the axes or the
         options of create do not go with the field. The output stays as it was.
         """
-        if not self._handle:
-            raise InputError("define: the output is closed", code="invalid_argument")
+        self._require_open("define")
         number = ctypes.c_int64()
         try:
             texts = {"long_name": long_name, "standard_name": standard_name, "compression": compression}
@@ -358,6 +364,7 @@ class Output:
 
     def begin_step(self, time: float) -> None:
         """Opens the next step at model time `time`, in time_units. Every rank calls it; it does not communicate."""
+        self._require_open("begin_step")
         check(self._library, self._library.hakobi_output_begin_step(self._handle, time))
         self._is_open = True
 
@@ -509,6 +516,10 @@ class Output:
         dtype, address, num = TYPES[lent.array.dtype.name], lent.array.ctypes.data, lent.array.shape[0]
         self._library.hakobi_output_put_points(self._handle, dtype, address, num)
 
+    def _require_open(self, call: str) -> None:
+        if not self._handle:
+            raise InputError(f"{call}: the output is closed", code="invalid_argument")
+
     def _require_step(self, call: str) -> None:
         if not self._is_open:
             closed = "" if self._handle else ": the output is closed"
@@ -517,10 +528,11 @@ class Output:
     def end_step(self) -> None:
         """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name.
 
-        A step that has been ended is kept however the program ends: without `close` (an exception that leaves `with`,
-        sys.exit) MPI_Finalize completes it; after a signal or an abort the next Input.open, if_exists="resume" or
-        `hakobi gather` does, if it was stored.
+        A step that has been ended is whole, completed later or named as lost, however the program ends: without `close`
+        (an exception that leaves `with`, sys.exit) MPI_Finalize completes it; after a signal or an abort the next
+        Input.open, if_exists="resume" or `hakobi gather` does, if it was stored, and names it otherwise.
         """
+        self._require_open("end_step")
         try:
             check(self._library, self._library.hakobi_output_end_step(self._handle))
         finally:

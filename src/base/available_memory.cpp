@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -51,12 +52,14 @@ std::int64_t left_of_group(const std::string& line) {
 
 }  // namespace
 
-std::int64_t available_memory_bytes() {
+std::int64_t available_memory_bytes() try {
     std::int64_t available = number_in("/proc/meminfo", "MemAvailable:");
     if (available != unknown_memory) available *= 1024;
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) available = std::min(available, left_of_group(line));
     return available;
+} catch (const std::bad_alloc&) {
+    return 0;  // not even for the look
 }
 
 }  // namespace hakobi

@@ -41,8 +41,8 @@ std::uint32_t by_tables(const std::byte* bytes, std::size_t length, std::uint32_
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(const std::byte* bytes, std::size_t length,
-                                                               std::uint32_t crc) {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(const std::byte* bytes,
+                                                                     std::size_t length, std::uint32_t crc) {
     std::uint64_t wide = crc;
     for (; length >= 8; bytes += 8, length -= 8) {
         std::uint64_t word = 0;

@@ -99,8 +99,10 @@ int hakobi_halo_plan(hakobi_comm* comm, const hakobi_halo_grid* grid, int num_fi
                 made.path = text_or(from.path, "auto");
                 made.timeout_s = from.timeout_s;
             }));
-        *halo = new hakobi_halo{hakobi::Halo::plan(comm->comm, made_grid, list, made), {}};
-        (*halo)->explained = (*halo)->halo.explain();
+        std::unique_ptr<hakobi_halo> handle(
+            new hakobi_halo{hakobi::Halo::plan(comm->comm, made_grid, list, made), {}});
+        handle->explained = handle->halo.explain();
+        *halo = handle.release();
     });
 }
 

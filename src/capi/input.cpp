@@ -208,13 +208,10 @@ int hakobi_input_get_field(const hakobi_input* in, int64_t step, const char* nam
                         "field " + found.name + " has " + std::to_string(found.shape.size()) +
                             " dimensions, more than " + std::to_string(HAKOBI_MAX_DIMS));
         }
-        std::string& dims = const_cast<hakobi_input*>(in)->dims[found.dims];
-        if (dims.empty()) {
-            for (const std::string& dim : found.dims) {
-                if (!dims.empty()) dims += ',';
-                dims += dim;
-            }
-        }
+        std::string joined;
+        for (const std::string& dim : found.dims) joined += (joined.empty() ? "" : ",") + dim;
+        const std::string& dims =
+            const_cast<hakobi_input*>(in)->dims.try_emplace(found.dims, std::move(joined)).first->second;
         hakobi_input_field shown = {};
         shown.name = found.name.c_str();
         shown.type_name = found.type.c_str();

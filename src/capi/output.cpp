@@ -109,19 +109,21 @@ int hakobi_output_define(hakobi_output* out, const hakobi_field_definition* defi
     return guarded([&] {
         require_output(out, "hakobi_output_define");
         if (field != nullptr) *field = 0;
-        hakobi::FieldDefinition translated;
+        // Made before the output has the field: nothing fails after that.
+        std::map<std::int64_t, hakobi::FieldDefinition> made;
         const hakobi::Status local = hakobi::guarded("hakobi_output_define", [&]() -> hakobi::Status {
             if (definition == nullptr || field == nullptr)
                 return {ErrorCode::invalid_argument, std::string("hakobi_output_define: ") +
                                                          (field == nullptr ? "field" : "definition") +
                                                          " is NULL"};
-            translated = hakobi::capi::definition_of(taken(definition, "hakobi_field_definition"));
+            made.emplace(0, hakobi::capi::definition_of(taken(definition, "hakobi_field_definition")));
             return {};
         });
         hakobi::mpi::agree_or_throw(out->comm, local);
-        const hakobi::FieldId id = out->output.define(translated);
-        *field = static_cast<int64_t>(id);
-        out->defined.emplace(*field, std::move(translated));
+        auto defined = made.extract(made.begin());
+        *field = static_cast<int64_t>(out->output.define(defined.mapped()));
+        defined.key() = *field;
+        out->defined.insert(std::move(defined));
     });
 }
 

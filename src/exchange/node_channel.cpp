@@ -70,7 +70,7 @@ void NodeChannel::ring(int node_rank) {
 }
 
 std::uint32_t NodeChannel::bell() const {
-    return head(me_).bell.load();
+    return head(me_).bell.load(std::memory_order_acquire);
 }
 
 void NodeChannel::pause(mpi::Wait& wait, std::uint32_t bell) {

@@ -12,6 +12,7 @@
 
 #include "base/checked.hpp"
 #include "base/classic_locale.hpp"
+#include "base/guard.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/nonblocking.hpp"
@@ -138,7 +139,8 @@ int own_socket() {
 }  // namespace
 
 Topology Topology::discover(const Comm& comm) {
-    const std::int64_t mine[] = {comm.node(), own_socket()};
+    std::int64_t mine[] = {comm.node(), 0};
+    mpi::agree_or_throw(comm, guarded("Topology::discover", [&] { mine[1] = own_socket(); }));
     const std::vector<std::int64_t> all = mpi::all_gather(comm, mine);
     Topology topology;
     for (std::size_t i = 0; i < all.size(); i += 2) {

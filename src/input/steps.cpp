@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/bytes.hpp"
 #include "base/guard.hpp"
@@ -32,20 +33,55 @@ struct Listed {
     bool is_pieces = false;
 };
 
-/// A file was named where a prefix is meant: what the file is; "" where it is none.
+/// The series that a file or a store of all its steps belongs to; "" where it belongs to none.
+std::string name_of_series(const series::Name& name) {
+    const bool is_of_all = name.kind == series::Kind::view || name.kind == series::Kind::chapter ||
+                           name.kind == series::Kind::store;
+    if (!is_of_all) return "";
+    const Result<series::Series> found = series::find_series(name.prefix);
+    return found.ok() && found.value().holds_steps() ? name.prefix : "";
+}
+
+/// A folder was named: the prefixes in it.
+std::string of_folder(const std::string& folder) {
+    const Result<std::vector<storage::Listed>> listed = storage::list_folder(folder);
+    std::set<std::string> prefixes;
+    if (listed.ok()) {
+        for (const storage::Listed& each : listed.value()) {
+            const series::Name name = series::parse(folder + "/" + each.name);
+            const bool is_of_series = name.is_of_step() || name.kind == series::Kind::store;
+            if (is_of_series && name.form == series::Name::Form::final) prefixes.insert(name.prefix);
+        }
+    }
+    if (prefixes.empty()) return folder + " is a folder, and no step is in it";
+    constexpr std::size_t most = 3;
+    std::string text = folder + " is a folder: a prefix is one and how the steps' names begin, as ";
+    std::size_t count = 0;
+    for (const std::string& prefix : prefixes) {
+        if (count == most) break;
+        text += (count++ == 0 ? "" : ", ") + prefix;
+    }
+    return text + (prefixes.size() > most ? ", …" : "");
+}
+
+/// A file or a folder was named where a prefix is meant: what it is; "" where it is none.
 std::string name_of_file(const std::string& prefix, const std::vector<storage::Listed>& listed) {
-    const series::Name step = series::parse(prefix);
-    if (step.is_of_step())
-        return prefix + " names step " + std::to_string(step.step) + " of the series " + step.prefix +
+    const series::Name parts = series::parse(prefix);
+    if (parts.is_of_step())
+        return prefix + " names step " + std::to_string(parts.step) + " of the series " + parts.prefix +
                ": open that, and read this step of it";
-    const std::string name = prefix.substr(prefix.rfind('/') + 1);
-    const auto is_it = [&](const storage::Listed& each) { return each.name == name; };
-    const auto found = std::ranges::find_if(listed, is_it);
-    if (found == listed.end() || found->kind != storage::Listed::Kind::file) return "";
+    const std::string name = series::file_name(prefix);
+    const auto found = std::ranges::find(listed, name, &storage::Listed::name);
+    if (found == listed.end()) return storage::facts_of(prefix).is_folder() ? of_folder(prefix) : "";
+    if (const std::string shown = name_of_series(parts); !shown.empty())
+        return prefix + " shows all steps of the series " + shown + ": open that";
+    if (found->kind == storage::Listed::Kind::folder) return of_folder(prefix);
+    if (found->kind != storage::Listed::Kind::file) return "";
     return prefix + " is a file and no prefix of steps, which are files like " + prefix + "_000000.nc";
 }
 
-Status none_of(const std::string& prefix, std::string reason) {
+Status none_of(std::string prefix, std::string reason) {
+    while (prefix.size() > 1 && prefix.ends_with('/')) prefix.pop_back();
     const std::string folder = series::folder_of(prefix);
     std::string text = "no whole step of " + prefix + " is there";
     std::vector<std::string> names;

@@ -102,7 +102,7 @@ void Ahead::close_gate() {
 
 void Ahead::wait_for_left_calls() {
     close_gate();
-    const std::int64_t num_ended = own_place().num_ended.load();
+    const std::int64_t num_ended = own_place().num_ended.load(std::memory_order_acquire);
     mpi::Wait wait(comm_);
     for (const RankPlace& place : places_)
         while (place.num_ended.load(std::memory_order_acquire) < num_ended) wait.pause();

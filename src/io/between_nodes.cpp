@@ -88,16 +88,11 @@ std::byte* BetweenNodes::staging_of(std::int64_t cycle) const {
 }
 
 void BetweenNodes::open_staging(std::int64_t cycle, std::uint32_t turn) const {
-    FutexWord& word = slot_of(cycle).turn;
-    word.store(turn, std::memory_order_release);
-    futex_wake_all(word);
-    if (!site_.plan.domains.is_by_server()) return;
-    site_.buffers.changed->fetch_add(1, std::memory_order_release);
-    futex_wake_all(*site_.buffers.changed);
+    slot_of(cycle).open(turn, site_.plan.domains.is_by_server() ? site_.buffers.changed : nullptr);
 }
 
 void BetweenNodes::open_for_next(std::int64_t cycle) const {
-    slot_of(cycle).num_arrived.store(0, std::memory_order_relaxed);
+    slot_of(cycle).clear();
     open_staging(cycle,
                  site_.turn(cycle) + static_cast<std::uint32_t>(site_.buffers.staging_rings.num_slots));
 }
@@ -202,7 +197,7 @@ ByteMarks BetweenNodes::marks_of(std::int64_t cycle) const {
 
 bool BetweenNodes::is_last_of_node(const CyclePart& part) const {
     const std::uint32_t expected = site_.tally(part.cycle).num_local.load(std::memory_order_relaxed);
-    return slot_of(part.cycle).num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == expected;
+    return slot_of(part.cycle).arrive(expected);
 }
 
 // With `marks` the whole window and they; else what is packed.
@@ -312,7 +307,7 @@ void BetweenNodes::unpack_into_buffer(const Receiving& received) {
                                        ? unpack_packed(received, window)
                                        : unpack_marked(received, window);
     site_.counters.copy_s += now_s() - start_s;
-    PhaseSite::arrive(at.state, at.slot, site_.tally(received.cycle).num_contributions());
+    at.state.arrive(at.slot, site_.tally(received.cycle).num_contributions());
 }
 
 std::int64_t BetweenNodes::pack_from_buffer(const Region& region, std::int64_t cycle,
@@ -345,7 +340,7 @@ void BetweenNodes::poll_outgoing(Lane& lane) {
         for (const int node : site_.held.nodes()) {
             if (bytes_of_node(node, cycle) == 0) continue;
             send_reply(cycle, node, {at.buffer, at.begin_bytes, nullptr});
-            PhaseSite::arrive(at.state, at.slot, site_.tally(cycle).num_contributions());
+            at.state.arrive(at.slot, site_.tally(cycle).num_contributions());
         }
         site_.counters.copy_s += now_s() - start_s;
     }

@@ -9,9 +9,8 @@ namespace {
 
 /// Whether a rank's requests of at most `size_bytes` are so short that the shuffle's stages have nothing to
 /// overlap with.
-bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes, bool is_write) {
-    return size_bytes <= policy().short_request && piece_bytes >= policy().short_request_piece &&
-           (!is_write || size_bytes <= policy().short_request_written_pieces * piece_bytes);
+bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes) {
+    return size_bytes <= policy().short_request && piece_bytes >= policy().short_request_piece;
 }
 
 struct PathAndWhy {
@@ -25,7 +24,7 @@ PathAndWhy in_memory(const FileSetting& setting, const Facts& facts) {
     if (totals.num_ranks_with_data == 1) return {Path::own_pieces, Why::one_rank_has_data};
     if (piece >= (facts.is_write ? policy().direct_write_piece : policy().direct_read_piece))
         return {Path::own_pieces, Why::large_pieces_in_memory};
-    if (setting.is_one_node && is_short(totals.largest_size_bytes, piece, facts.is_write))
+    if (setting.is_one_node && is_short(totals.largest_size_bytes, piece))
         return {Path::own_pieces, Why::little_in_memory};
     const std::int64_t part = (totals.end_bytes - totals.begin_bytes) / policy().least_sparse_part;
     if (piece >= policy().sparse_piece && totals.size_bytes <= part)
@@ -154,14 +153,14 @@ AheadTerms terms_after(const FileSetting& setting, const Facts& facts) {
     return {};
 }
 
-OwnChoice choose_own(const FileSetting& setting, const OwnRequest& own, bool is_in_flight) {
+Way choose_own(const FileSetting& setting, const OwnRequest& own, bool is_in_flight) {
     // One chunk alone has nothing to overlap with.
     if (is_in_flight && own.is_ordered && (own.left_bytes > setting.cb_bytes || own.num_pieces > 1))
-        return {Way::in_flight};
-    if (own.service != Service::from_memory) return {Way::in_line};
+        return Way::in_flight;
+    if (own.service != Service::from_memory) return Way::in_line;
     const bool is_sieved = own.is_ordered && !setting.is_direct_io && own.num_pieces > 1 &&
                            own.size_bytes / own.num_pieces < policy().direct_read_piece;
-    return {is_sieved ? Way::sieve : Way::in_line, own.is_write && own.size_bytes > policy().gated_from};
+    return is_sieved ? Way::sieve : Way::in_line;
 }
 
 bool is_trial_wanted(const FileSetting& setting, const OwnRequest& own, bool is_hidden) {

@@ -112,11 +112,7 @@ struct OwnRequest {
 /// How a rank moves its own pieces: several under way at once; one after the other; by data sieving. Pieces
 /// in no order are moved one after the other: of two that overlap, the later one wins.
 enum class Way { in_flight, in_line, sieve };
-struct OwnChoice {
-    Way way = Way::in_line;
-    bool is_gated = false;  ///< one rank of the node at a time
-};
-[[nodiscard]] OwnChoice choose_own(const FileSetting& setting, const OwnRequest& own, bool is_in_flight);
+[[nodiscard]] Way choose_own(const FileSetting& setting, const OwnRequest& own, bool is_in_flight);
 
 /// Whether a leader tries storage of which nothing is known with its first piece, while the others wait.
 /// `own`: its request.

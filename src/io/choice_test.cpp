@@ -116,10 +116,8 @@ const Case cases[] = {
     {"less_than_that_does", usual, with_pieces(waits, write, mib - 1), Path::two_phase, Why::waits},
     {"unknown_storage", usual, facts(unknown, write), Path::two_phase, Why::fine_pieces},
     // Decision 4: every rank has little.
-    {"writing_32_pieces_of_4_KiB", usual, short_requests(write, 128 * kib, 4 * kib), Path::own_pieces,
+    {"writing_64_pieces_of_4_KiB", usual, short_requests(write, 256 * kib, 4 * kib), Path::own_pieces,
      Why::little_in_memory},
-    {"writing_64_of_them", usual, short_requests(write, 256 * kib, 4 * kib), Path::two_phase,
-     Why::fine_pieces},
     {"reading_64_of_them", usual, short_requests(read, 256 * kib, 4 * kib), Path::own_pieces,
      Why::little_in_memory},
     {"one_rank_has_more", usual, short_requests(read, 256 * kib + 1, 4 * kib), Path::two_phase,
@@ -289,30 +287,21 @@ TEST(Choice, CyclesAreShortWhereWhatLiesBetweenPiecesWouldBeMoreThanHalf) {
 
 TEST(OwnChoice, OverlapsWhereItWaitsAndSievesFinePiecesInMemory) {
     OwnRequest own{.is_write = true, .size_bytes = 64 * mib, .left_bytes = 64 * mib, .num_pieces = 1};
-    EXPECT_EQ(choose_own(usual, own, true).way, Way::in_flight);
+    EXPECT_EQ(choose_own(usual, own, true), Way::in_flight);
     own.size_bytes = own.left_bytes = usual.cb_bytes;
-    EXPECT_EQ(choose_own(usual, own, true).way, Way::in_line) << "one chunk has nothing to overlap with";
+    EXPECT_EQ(choose_own(usual, own, true), Way::in_line) << "one chunk has nothing to overlap with";
     own.num_pieces = 2;
-    EXPECT_EQ(choose_own(usual, own, true).way, Way::in_flight);
+    EXPECT_EQ(choose_own(usual, own, true), Way::in_flight);
     own.is_ordered = false;
-    EXPECT_EQ(choose_own(usual, own, true).way, Way::in_line) << "of two that overlap the later one wins";
+    EXPECT_EQ(choose_own(usual, own, true), Way::in_line) << "of two that overlap the later one wins";
     own.is_ordered = true;
     own.service = memory;
-    EXPECT_EQ(choose_own(usual, own, false).way, Way::in_line);
+    EXPECT_EQ(choose_own(usual, own, false), Way::in_line);
     own.num_pieces = 4096;
-    EXPECT_EQ(choose_own(usual, own, false).way, Way::sieve);
-    EXPECT_EQ(choose_own({.is_direct_io = true}, own, false).way, Way::in_line);
+    EXPECT_EQ(choose_own(usual, own, false), Way::sieve);
+    EXPECT_EQ(choose_own({.is_direct_io = true}, own, false), Way::in_line);
     own.is_ordered = false;
-    EXPECT_EQ(choose_own(usual, own, false).way, Way::in_line);
-}
-
-TEST(OwnChoice, LongWritesToMemoryPassTheGate) {
-    OwnRequest own{.is_write = true, .size_bytes = 2 * mib, .num_pieces = 1, .service = memory};
-    EXPECT_FALSE(choose_own(usual, own, false).is_gated);
-    own.size_bytes += 1;
-    EXPECT_TRUE(choose_own(usual, own, false).is_gated);
-    own.is_write = false;
-    EXPECT_FALSE(choose_own(usual, own, false).is_gated);
+    EXPECT_EQ(choose_own(usual, own, false), Way::in_line);
 }
 
 TEST(Trial, IsMadeOnceOfUnknownStorageWhereItDecides) {

@@ -125,7 +125,8 @@ void Meeting::try_storage(const Request& request, Progress& progress) {
         return;
     progress.status = file_.need();
     if (!progress.status.ok()) return;
-    const std::int64_t length = std::min<std::int64_t>(Cursor(request.file).remaining(), policy().tried);
+    const std::int64_t length =
+        std::min<std::int64_t>(Cursor(request.file).remaining(), policy_limits::most_tried);
     const PiecesResult tried =
         move_pieces(comm_, *file_, nullptr, 1,
                     {request.file, request.memory, request.origin, 0, length, request.is_write, length});

@@ -87,7 +87,8 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     words[trace] = Timeline::is_wanted() ? 1 : 0;
     words[text] = fingerprint(options);
     words[minus_text] = -words[text];
-    words[thresholds] = fingerprint(policy());
+    static const std::int64_t policy_in_force = fingerprint(policy());
+    words[thresholds] = policy_in_force;
     words[minus_thresholds] = -words[thresholds];
     if (comm.rank() == 0 && file.is_open()) {
         words[stripe] = std::clamp(file->abilities().stripe_bytes, policy_limits::least_stripe,

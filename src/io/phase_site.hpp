@@ -64,11 +64,6 @@ struct PhaseSite {
     [[nodiscard]] ByteMarks marks_of(const BufferPlace& place) const {
         return {buffers.marks_of(place.local, place.slot), buffers.rings.slot_bytes};
     }
-    /// A contribution to the buffer is in (out); the last one passes it on.
-    static void arrive(AggregatorState& state, std::uint32_t slot, std::uint32_t expected) {
-        if (state.slots[slot].num_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
-            state.ready.push(slot);
-    }
 };
 
 /// One rank's request, as a phase moves it.

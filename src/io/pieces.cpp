@@ -56,11 +56,9 @@ class Mover {
             if (access_ != nullptr) {
                 access_->submit(chunk->request);
             } else {
-                pass_gate(length);
                 in_line(*chunk);
             }
         }
-        leave_gate();
         mpi::wait_until(comm_, num_free_, {}, [this](std::uint32_t n) { return n == chunks_.size(); });
         return std::move(result_);
     }
@@ -95,25 +93,14 @@ class Mover {
   private:
     [[nodiscard]] std::int64_t chunk_bytes(std::int64_t file_offset) const {
         if (access_ == nullptr)
-            return kernel_would_be_slow(file_offset) ? std::min(request_.chunk_bytes, policy().bounce)
-                                                     : request_.chunk_bytes;
+            return request_.is_in_memory && kernel_would_be_slow(file_offset)
+                       ? std::min(request_.chunk_bytes, policy_limits::bounce)
+                       : request_.chunk_bytes;
         // In place it takes no memory, and large ones meet less often at the file's lock; enough of them to
         // overlap.
         const std::int64_t in_place = std::clamp((request_.stream_end - request_.stream_begin) / 4,
                                                  request_.chunk_bytes, 4 * request_.chunk_bytes);
         return memory_.remaining() >= in_place ? in_place : request_.chunk_bytes;
-    }
-
-    // Once through, a batch of pieces is written before the next rank has its turn.
-    void pass_gate(std::int64_t length) {
-        if (request_.gate == nullptr) return;
-        if (batch_bytes_ >= policy().gate_batch) leave_gate();
-        if (batch_bytes_ == 0) request_.gate->enter(comm_);
-        batch_bytes_ += length;
-    }
-    void leave_gate() {
-        if (batch_bytes_ > 0) request_.gate->leave();
-        batch_bytes_ = 0;
     }
 
     // More than would stay in a cache: by the call's end its beginning has left it.
@@ -214,7 +201,6 @@ class Mover {
     const PiecesRequest& request_;
     Cursor memory_;  // at the stream position of the next chunk
     std::vector<Chunk> chunks_;
-    std::int64_t batch_bytes_ = 0;  // written since the gate was passed; 0: outside
 
     FutexWord num_free_{0};  // of free_
     std::mutex mutex_;       // of what follows

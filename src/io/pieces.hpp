@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <hakobi/comm.hpp>
 
-#include "node/team.hpp"
 #include "region/region.hpp"
 #include "storage/access.hpp"
 
@@ -18,7 +17,7 @@ struct PiecesRequest {
     std::int64_t stream_end = 0;
     bool is_write = false;
     std::int64_t chunk_bytes = 4 << 20;  ///< longer pieces are cut
-    node::Gate* gate = nullptr;          ///< passed for each batch of writes in line, where given
+    bool is_in_memory = false;           ///< storage serves from memory: short copies stay in the cache
 };
 
 struct PiecesResult {

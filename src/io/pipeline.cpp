@@ -98,7 +98,7 @@ void Pipeline::divide(const Comm& comm, const Rings& rings) {
         if (!jobs_.of_slot[b]) jobs_.of_slot[b] = std::make_unique<Job>();
         jobs_.of_slot[b]->pipeline = this;
         jobs_.of_slot[b]->slot = b;
-        memory_.state->slots[b].num_arrived.store(0, std::memory_order_relaxed);
+        memory_.state->slots[b].clear();
         memory_.state->slots[b].turn.store(rings.first_turn(b), std::memory_order_release);
     }
 }
@@ -118,24 +118,16 @@ ByteMarks Pipeline::marks_of(std::uint32_t slot) const {
 void Pipeline::dispatch() {
     ReadyQueue& ready = memory_.state->ready;
     for (;;) {
-        while (ready.num_pushed.load(std::memory_order_acquire) == num_taken_ && !is_ending_.load()) {
-            futex_wait(ready.num_pushed, num_taken_, looks_.every_s.load(std::memory_order_relaxed));
+        while (!ready.has_more(num_taken_) && !is_ending_.load()) {
+            ready.wait(num_taken_, looks_.every_s.load(std::memory_order_relaxed));
             look_after_late();
         }
         look_after_late();
-        if (is_ending_.load()) return;
+        std::optional<std::uint32_t> slot;
+        while (!is_ending_.load() && !(slot = ready.take(num_taken_))) std::this_thread::yield();
+        if (!slot) return;
         ++num_taken_;
-        // A pusher takes its entry before it counts, but a later one may count first: the entry is there
-        // soon.
-        std::atomic<std::uint32_t>& entry = ready.entries[head_++ % max_depth];
-        std::uint32_t value = entry.load(std::memory_order_acquire);
-        while (value == 0) {
-            if (is_ending_.load()) return;
-            std::this_thread::yield();
-            value = entry.load(std::memory_order_acquire);
-        }
-        entry.store(0, std::memory_order_release);
-        take(value - 1);
+        take(*slot);
     }
 }
 
@@ -157,12 +149,7 @@ std::shared_ptr<Phase> Pipeline::phase_of(int lane, std::uint32_t turn) {
 }
 
 void Pipeline::open(const Phase& phase, std::uint32_t slot, std::uint32_t turn) {
-    FutexWord& word = memory_.state->slots[slot].turn;
-    word.store(turn, std::memory_order_release);
-    futex_wake_all(word);
-    if (!phase.task.servers) return;
-    memory_.changed->fetch_add(1, std::memory_order_release);
-    futex_wake_all(*memory_.changed);
+    memory_.state->slots[slot].open(turn, phase.task.servers ? memory_.changed : nullptr);
 }
 
 void Pipeline::take(std::uint32_t b) {
@@ -179,7 +166,7 @@ void Pipeline::take(std::uint32_t b) {
     } else {
         // Everybody has collected this turn, so that the buffer may take its next one.
         const std::uint32_t next = turn + static_cast<std::uint32_t>(memory_.rings.num_slots);
-        slot.num_arrived.store(0, std::memory_order_relaxed);
+        slot.clear();
         slot.turn.store(next, std::memory_order_release);
         if (next < phase->task.lanes[static_cast<std::size_t>(lane)].end_turn())
             start_access(phase, lane, next);
@@ -321,7 +308,7 @@ void Pipeline::conclude(Job& job, bool was_accessed) {
     std::uint32_t next_turn = job.turn | Slot::filled;
     if (phase->task.is_write) {
         if (!turn.is_dense) marks_of(job.slot).clear();
-        memory_.state->slots[job.slot].num_arrived.store(0, std::memory_order_relaxed);
+        memory_.state->slots[job.slot].clear();
         next_turn = job.turn + static_cast<std::uint32_t>(memory_.rings.num_slots);
     }
     open(*phase, job.slot, next_turn);  // it may come back with another job

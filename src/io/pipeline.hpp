@@ -173,7 +173,7 @@ class Pipeline {
 
     const pid_t maker_;  // a process that was forked has neither the threads nor a right to the buffers
     std::atomic<bool> is_ending_{false};
-    std::uint32_t num_taken_ = 0, head_ = 0;  // of the ready queue; the dispatcher's own
+    std::uint32_t num_taken_ = 0;  // of the ready queue; the dispatcher's own
     std::unique_ptr<storage::Access> access_;
     std::thread dispatcher_;
 };

@@ -124,7 +124,7 @@ struct Division {
     std::int64_t align_bytes = 1;
     std::int64_t highest_tag = 0;       ///< MPI_TAG_UB
     std::int64_t most_cycle_bytes = 0;  ///< 0: a collective buffer
-    std::int64_t smallest_cycle_bytes = Policy{}.smallest_cycle;
+    std::int64_t smallest_cycle_bytes = policy_limits::smallest_cycle;
     std::int64_t stripe_bytes = 0;  ///< by server: as in StripedPlan
     int num_objects = 0;            ///< 0: contiguous
     int num_lanes = 1;

@@ -30,34 +30,23 @@ struct Policy {
     /// A rank's request so short that the shuffle's stages have nothing to overlap with, and its pieces:
     /// IOR's 47,008 bytes, 8 ranks, 376 us by the shuffle, 229 directly; 64 x 2 KiB 921 and 3,693 (D4).
     std::int64_t short_request = 256 * kib, short_request_piece = 4 * kib;
-    /// Writing, no more pieces than: 64 x 4 KiB from 4 ranks 849 us by the shuffle, 990 directly (D4).
-    std::int64_t short_request_written_pieces = 32;
     /// Pieces of so much, of which the range asked for is so many times the sum, have their collective
     /// buffers to themselves: 64 x 4 KiB a rank over 1 GiB, 22 ms by the shuffle, 2 to 4 directly (memory
     /// file system).
     std::int64_t sparse_piece = 4 * kib, least_sparse_part = 16;
 
     // --- What is tried, and believed, of storage (meeting.cpp, paths/own_pieces.cpp) -----------------------
-    /// The leader's trial of unknown storage: pieces from which it is made, and how much of the first (D4).
-    std::int64_t tried_piece = 4 * kib, tried = 256 * kib;
+    /// The leader's trial of unknown storage: pieces from which it is made (D4).
+    std::int64_t tried_piece = 4 * kib;
     /// Asleep in one access: a page cache never is, a disk or network is longer (D4).
     std::int64_t waited_us = 200;
-    /// Waits in a row until writes without the gate call the storage slow: a writer that lost its core sleeps
-    /// at the inode's lock now and then (8 ranks, 256 KiB a call: 1,717 us with 1, 1,271 with 4; D4).
+    /// Waits in a row until writes call the storage slow: a writer that lost its core sleeps at the inode's
+    /// lock now and then (8 ranks, 256 KiB a call: 1,717 us with 1, 1,271 with 4; D4).
     std::int64_t believed_waits = 4;
 
     // --- Own pieces (choice.cpp, pieces.cpp, sieve.cpp) ----------------------------------------------------
-    /// Writes of more pass the gate, one rank at a time: 2.6 MB a rank 0.368 s with it, 0.399 without; 47,008
-    /// bytes 418 us with it, 229 without (D4).
-    std::int64_t gated_from = 2 * mib;
-    /// The bytes that a rank writes each time it is through a gate: each change of hands costs a wake-up
-    /// (FLASH, with 1 MiB 0.40 s, so 0.37; D4).
-    std::int64_t gate_batch = 16 * mib;
-    /// A copy that the kernel would do slowly goes through so much, which stays in the processor's cache
-    /// (decision 6).
-    std::int64_t bounce = 256 * kib;
-    /// The same for a request alone, which would otherwise be one call: below, the detour costs as much (1
-    /// us).
+    /// A copy that the kernel would do slowly goes through a buffer (decision 6), a request alone from so
+    /// much on: it would otherwise be one call, and below the detour costs as much (1 us).
     std::int64_t bounced_from = 16 * kib;
     /// By the end of more its beginning has left the cache: copies pass it by (decision 6).
     std::int64_t past_cache_from = 8 * mib;
@@ -73,8 +62,6 @@ struct Policy {
     /// Gap that is read over: 10 us from memory, where a call takes 1 us, but a call to storage that waits
     /// takes ms.
     std::int64_t joined_gap = 64 * kib;
-    /// The longest run of joined pieces read at once: from here on the call is a small part of either.
-    std::int64_t most_read_run = 1 * mib;
 
     // --- Ranks that run ahead (choice.cpp, ahead.cpp) ------------------------------------------------------
     /// Ranks whose contiguous pieces wait for the storage side by side rather than go through the shuffle one
@@ -85,8 +72,6 @@ struct Policy {
     /// The cycle for storage that serves from memory: deposited bytes are still in the processor's cache when
     /// they are written (decision 5).
     std::int64_t cached_cycle = 1 * mib;
-    /// Shorter ones cost more in hand-overs than they overlap.
-    std::int64_t smallest_cycle = 256 * kib;
     /// The longest gap that is read over on storage read by requests: it costs less than another request, at
     /// 1 Gbit/s 2 ms (D79). Cycles are so short where the gaps would otherwise exceed half of the bytes asked
     /// for.
@@ -150,6 +135,16 @@ constexpr std::int64_t kib = 1 << 10, mib = 1 << 20;
 /// those that a first call takes from the kernel cost 5 ms more, and deposited bytes leave the processor's
 /// cache (block3d, 8 ranks, model: 0.61 CPU s/GB, 0.68 with eight; D7).
 constexpr int usual_depth = 6;
+/// The smallest cycle: from 4 KiB to this no row of the suite of regressions changes (decision 93).
+constexpr std::int64_t smallest_cycle = 256 * kib;
+/// How much of its first piece a leader tries unknown storage with, while the others wait.
+constexpr std::int64_t most_tried = 256 * kib;
+/// The buffer of copies that the kernel would do slowly, where storage serves from memory: of the processor's
+/// cache. Where a request waits, each is as long as it may be (24 x 2.5 MiB a call, model: reading 2.4 times
+/// as fast).
+constexpr std::int64_t bounce = 256 * kib;
+/// The longest run of joined pieces that the mailbox's leader reads at once, through a buffer.
+constexpr std::int64_t most_read_run = 1 * mib;
 /// Calls of one piece a rank in a row until its ranks run ahead, at most, however often they had to stop
 /// (ahead.hpp): a request of many fine pieces that a rank carries out alone costs as much as 10 of its calls
 /// by the shuffle.

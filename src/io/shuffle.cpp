@@ -223,7 +223,7 @@ void Shuffle::end_part(const Copying& copied) {
     site_.counters.copied_bytes += copied.bytes;
     if (!is_here(part)) return between_nodes_->end_part(part);
     const PhaseSite::BufferPlace at = site_.buffer_of(part.cycle);
-    PhaseSite::arrive(at.state, at.slot, site_.tally(part.cycle).num_contributions());
+    at.state.arrive(at.slot, site_.tally(part.cycle).num_contributions());
     const bool is_write = site_.plan.is_write;
     site_.timeline.add({is_write ? "deposit" : "collect", 0, start_s, end_s, part.cycle});
     // All buffers may be open at first. Where ranks exceed cores one rank would fill its part of each of them

@@ -12,7 +12,7 @@ namespace hakobi::mpi {
 /// nobody asks the kernel to wake nobody. Zero at first.
 struct AwaitedWord {
     FutexWord word;
-    std::atomic<std::uint32_t> num_asleep;
+    SharedAtomic<std::uint32_t> num_asleep;
 
     /// Until `done(word's value)`. Sequentially consistent, as the change of the word before `wake` is:
     /// either the sleeper sees the change, or its waker sees the sleeper.

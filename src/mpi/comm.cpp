@@ -39,6 +39,23 @@ void check(int mpi_error, const char* call) {
     end_program(std::string(call) + " failed: " + text);
 }
 
+MPI_Comm made_by(const std::function<int(MPI_Comm* made)>& make, const char* call, MPI_Comm over) {
+    MPI_Comm made = MPI_COMM_NULL;
+    const int error = make(&made);
+    int rank = 0, size = 0;
+    MPI_Comm_rank(over, &rank);
+    MPI_Comm_size(over, &size);
+    int failed = error == MPI_SUCCESS ? size : rank;
+    check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, over), "MPI_Allreduce");
+    if (failed == size) return made;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (rank == failed) MPI_Error_string(error, text, &length);
+    check(MPI_Bcast(text, MPI_MAX_ERROR_STRING, MPI_CHAR, failed, over), "MPI_Bcast");
+    throw Error(ErrorCode::out_of_memory, std::string("MPI has no communicator left: ") + call + ": " + text,
+                failed);
+}
+
 namespace {
 
 /// Once a process.
@@ -103,28 +120,32 @@ void find_sharing(MPI_Comm comm, OwnNode& node) {
 }
 
 /// Collective over `state.internal`, as `all_nodes`.
-OwnNode own_node(const CommState& state) {
+void find_own_node(CommState& state) {
     // HAKOBI_RANKS_PER_NODE pretends smaller nodes: tests of the paths between nodes on one machine.
     int ranks_per_node = 0;
     if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) ranks_per_node = std::atoi(text);
-    MPI_Comm shared = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(state.internal, MPI_COMM_TYPE_SHARED, state.rank, MPI_INFO_NULL, &shared),
-          "MPI_Comm_split_type");
+    OwnNode& node = state.node;
+    node.comm = made_by(
+        [&](MPI_Comm* made) {
+            return MPI_Comm_split_type(state.internal, MPI_COMM_TYPE_SHARED, state.rank, MPI_INFO_NULL, made);
+        },
+        "MPI_Comm_split_type", state.internal);
+    MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
     if (ranks_per_node > 0) {
-        MPI_Comm whole = std::exchange(shared, MPI_COMM_NULL);
         int rank = 0;
-        MPI_Comm_rank(whole, &rank);
-        check(MPI_Comm_split(whole, rank / ranks_per_node, rank, &shared), "MPI_Comm_split");
-        MPI_Comm_free(&whole);
+        MPI_Comm_rank(node.comm, &rank);
+        MPI_Comm part = made_by(
+            [&](MPI_Comm* made) { return MPI_Comm_split(node.comm, rank / ranks_per_node, rank, made); },
+            "MPI_Comm_split", state.internal);
+        MPI_Comm_free(&node.comm);
+        node.comm = part;
     }
-    OwnNode node;
-    find_sharing(shared, node);
+    find_sharing(node.comm, node);
     MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
     const ProcessId own = own_process();
     node.processes.resize(static_cast<std::size_t>(node.size));
     check(MPI_Allgather(&own, sizeof own, MPI_BYTE, node.processes.data(), sizeof own, MPI_BYTE, node.comm),
           "MPI_Allgather");
-    return node;
 }
 
 Nodes all_nodes(const CommState& state) {
@@ -149,6 +170,28 @@ Nodes all_nodes(const CommState& state) {
     return nodes;
 }
 
+/// Collective over `comm`; throws alike on all ranks.
+void make_communicators(MPI_Comm comm, CommState& state) {
+    for (MPI_Comm* each : {&state.comm, &state.internal})
+        *each = made_by([&](MPI_Comm* made) { return MPI_Comm_dup(comm, made); }, "MPI_Comm_dup", comm);
+    MPI_Comm_set_errhandler(state.internal, MPI_ERRORS_RETURN);
+    int* highest_tag = nullptr;
+    int is_known = 0;
+    MPI_Comm_get_attr(state.internal, MPI_TAG_UB, &highest_tag, &is_known);
+    if (is_known != 0) state.highest_tag = *highest_tag;
+    MPI_Comm_rank(state.comm, &state.rank);
+    MPI_Comm_size(state.comm, &state.size);
+    if (state.size == 1) tell_of_singletons();
+    find_own_node(state);
+    state.nodes = all_nodes(state);
+}
+
+/// Collective; those that there are.
+void free_communicators(CommState& state) {
+    for (MPI_Comm* each : {&state.node.comm, &state.internal, &state.comm})
+        if (*each != MPI_COMM_NULL) MPI_Comm_free(each);
+}
+
 }  // namespace
 }  // namespace mpi
 
@@ -166,18 +209,12 @@ Comm Comm::duplicate(MPI_Comm comm) {
             ErrorCode::invalid_argument,
             "Comm::duplicate: an intercommunicator has two groups: make one of them by MPI_Intercomm_merge");
     auto state = std::make_shared<mpi::CommState>();
-    mpi::check(MPI_Comm_dup(comm, &state->comm), "MPI_Comm_dup");
-    mpi::check(MPI_Comm_dup(comm, &state->internal), "MPI_Comm_dup");
-    MPI_Comm_set_errhandler(state->internal, MPI_ERRORS_RETURN);
-    int* highest_tag = nullptr;
-    int is_known = 0;
-    MPI_Comm_get_attr(state->internal, MPI_TAG_UB, &highest_tag, &is_known);
-    if (is_known != 0) state->highest_tag = *highest_tag;
-    MPI_Comm_rank(state->comm, &state->rank);
-    MPI_Comm_size(state->comm, &state->size);
-    if (state->size == 1) mpi::tell_of_singletons();
-    state->node = mpi::own_node(*state);
-    state->nodes = mpi::all_nodes(*state);
+    try {
+        mpi::make_communicators(comm, *state);
+    } catch (const Error&) {  // on all ranks
+        mpi::free_communicators(*state);
+        throw;
+    }
     return mpi::CommState::as_comm(std::move(state));
 }
 
@@ -199,9 +236,7 @@ void Comm::free() {
     if (state_->apart) {
         state_->apart.reset();
     } else {
-        MPI_Comm_free(&state_->node.comm);
-        MPI_Comm_free(&state_->internal);
-        MPI_Comm_free(&state_->comm);
+        mpi::free_communicators(*state_);
     }
     state_.reset();
 }

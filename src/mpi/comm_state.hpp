@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <span>
@@ -95,5 +96,10 @@ struct CommState {
 [[noreturn]] void abort_all(const std::string& line);
 /// `end_program` with call and MPI's text when a communication call failed: agreeing needs what broke.
 void check(int mpi_error, const char* call);
+/// The communicator that `make` has MPI make. Collective over `over`, of which all ranks call it: where MPI
+/// gives one of them none, as when it has given out all that it has, they all throw the same out_of_memory.
+/// The others' is lost then: to free it would take that rank.
+[[nodiscard]] MPI_Comm made_by(const std::function<int(MPI_Comm* made)>& make, const char* call,
+                               MPI_Comm over);
 
 }  // namespace hakobi::mpi

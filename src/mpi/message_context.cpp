@@ -35,7 +35,9 @@ struct MessageContext::Kept final : Attachment {
 MessageContext MessageContext::duplicate(const Comm& comm) {
     MessageContext context;
     context.state_ = std::make_shared<State>();
-    check(MPI_Comm_dup(comm.state().internal, &context.state_->comm), "MPI_Comm_dup");
+    const MPI_Comm internal = comm.state().internal;
+    context.state_->comm =
+        made_by([&](MPI_Comm* made) { return MPI_Comm_dup(internal, made); }, "MPI_Comm_dup", internal);
     MPI_Comm_set_errhandler(context.state_->comm, MPI_ERRORS_RETURN);
     context.state_->highest_tag = comm.state().highest_tag;
     return context;
@@ -45,6 +47,15 @@ MessageContext MessageContext::of(const Comm& comm, Kind kind) {
     auto& contexts = comm.state().attachment_of<Kept>().contexts;
     const auto at = contexts.find(kind);
     return at != contexts.end() ? at->second : contexts.emplace(kind, duplicate(comm)).first->second;
+}
+
+Agreed MessageContext::get(const Comm& comm, Kind kind, MessageContext& context) {
+    try {
+        context = of(comm, kind);
+        return {};
+    } catch (const Error& error) {
+        return {Status(error.code(), error.what()), error.rank()};
+    }
 }
 
 void MessageContext::free() {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/agree.hpp"
+
 namespace hakobi::mpi {
 
 /// A communicator of its own for one object's messages, or for those of one kind of object: they meet neither
@@ -14,15 +16,18 @@ namespace hakobi::mpi {
 class MessageContext {
   public:
     MessageContext() = default;
-    /// For one object, which frees it. Collective over `comm`.
+    /// For one object, which frees it. Collective over `comm`. Throws out_of_memory alike on all ranks where
+    /// MPI gives no communicator.
     [[nodiscard]] static MessageContext duplicate(const Comm& comm);
     /// Collective over it.
     void free();
 
     enum class Kind { halos, buffer_arrays, chunks, descriptions };
     /// Returns the context in which all objects of that kind on `comm` send; Comm::free releases it. The
-    /// first call is collective.
+    /// first call is collective, and throws as `duplicate` does.
     [[nodiscard]] static MessageContext of(const Comm& comm, Kind kind);
+    /// The same where nothing may be thrown: `context` is as it was after an error.
+    static Agreed get(const Comm& comm, Kind kind, MessageContext& context);
 
     [[nodiscard]] MPI_Comm handle() const noexcept { return state_->comm; }
     /// The highest tag that messages may carry.

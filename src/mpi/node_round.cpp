@@ -1,8 +1,9 @@
 #include "mpi/node_round.hpp"
 
 #include <cassert>
-#include <cstring>
 #include <utility>
+
+#include "base/copy_bytes.hpp"
 
 namespace hakobi::mpi {
 
@@ -23,7 +24,7 @@ std::span<std::byte> NodeRound::row(int rank) const {
 
 void NodeRound::copy(std::span<const std::byte> from, std::span<std::byte> to) {
     assert(from.size() <= to.size());
-    if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+    copy_bytes(to.data(), from.data(), from.size());
 }
 
 void NodeRound::broadcast(const Comm& comm, std::span<std::byte> bytes, int root) {

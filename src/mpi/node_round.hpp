@@ -50,7 +50,7 @@ class NodeRound {
 
   private:
     struct Shared {
-        alignas(64) std::atomic<std::uint32_t> num_arrived;
+        alignas(64) SharedAtomic<std::uint32_t> num_arrived;
         alignas(64) AwaitedWord released;  ///< rounds that are over
         alignas(64) std::array<std::array<std::byte, most_bytes>, 2> results;
         // A row of row_bytes for each rank follows.

@@ -5,11 +5,12 @@
 namespace hakobi::mpi {
 
 Comm reordered(const Comm& comm, int place) {
-    MPI_Comm made = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm.state().internal, 0, place, &made), "MPI_Comm_split");
-    Comm result = Comm::duplicate(made);
-    MPI_Comm_free(&made);
-    return result;
+    const MPI_Comm internal = comm.state().internal;
+    MPI_Comm made = made_by([&](MPI_Comm* into) { return MPI_Comm_split(internal, 0, place, into); },
+                            "MPI_Comm_split", internal);
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    const std::unique_ptr<MPI_Comm, int (*)(MPI_Comm*)> freed(&made, MPI_Comm_free);
+    return Comm::duplicate(made);
 }
 
 }  // namespace hakobi::mpi

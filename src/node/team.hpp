@@ -62,28 +62,6 @@ class Team {
     Patience patience_;
 };
 
-/// Lets one rank of the node through at a time, in shared memory; waiting sleeps. Writers of one file in the
-/// page cache would wait for each other anyway, at its inode's lock, spinning.
-class Gate {
-  public:
-    /// `comm`: whose messages progress meanwhile; may be empty.
-    void enter(const Comm& comm) {
-        std::uint32_t seen = open;
-        if (word_.compare_exchange_strong(seen, closed, std::memory_order_acquire)) return;
-        mpi::Wait wait(comm);
-        while (word_.exchange(awaited, std::memory_order_acquire) != open) wait.pause(word_, awaited);
-    }
-    void leave() {
-        const std::uint32_t before = word_.exchange(open, std::memory_order_release);
-        assert(before != open && "a gate is left that nobody has entered");
-        if (before == awaited) futex_wake_one(word_);
-    }
-
-  private:
-    static constexpr std::uint32_t open = 0, closed = 1, awaited = 2;
-    FutexWord word_;
-};
-
 /// An error text in shared memory: a path and a reason. Its pages stay untouched until there is one.
 struct SharedText {
     static constexpr std::size_t most_bytes = 4096 + 256;

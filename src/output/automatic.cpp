@@ -83,7 +83,7 @@ void Search::add(const Cost& cost) {
     if (!ways_.front().tries.empty()) spent_s_ += std::max(0.0, cost.cost_s - least_cost_s(best()));
     ways_[static_cast<std::size_t>(current_)].tries.push_back(cost);
     if (current_ == 0 && cost.cost_s < good_enough * cost.interval_s) {
-        is_good_enough_ = true;
+        good_share_ = cost.cost_s / cost.interval_s;
         keep(current_);
     } else {
         plan(cost);
@@ -130,12 +130,18 @@ void Search::plan(const Cost& last) {
 std::string Search::text() const {
     const std::vector<int> order = by_cost();
     if (order.empty()) return is_over_ ? "the only way that is allowed" : "being chosen in the first steps";
-    std::string text = is_good_enough_ ? "costs less than 0.5 % of the run"
+    const ClassicLocale classic;
+    std::array<char, 128> good{};
+    if (good_share_)
+        std::snprintf(
+            good.data(), good.size(),
+            "its second step cost %.2f %% of the time between two, too little to gain by another way",
+            100 * *good_share_);
+    std::string text = good_share_ ? good.data()
                        : is_over_ && order.front() != current_
                            ? "none of those tried is cheaper outside the spread"
                        : is_over_ ? "the cheapest of those tried"
                                   : "the cheapest so far, another is tried once the run has paid for it";
-    const ClassicLocale classic;
     for (const int way : order) {
         std::array<char, 96> cost{};
         std::snprintf(cost.data(), cost.size(), "%s %s %.1f ms", way == order.front() ? ":" : ",",

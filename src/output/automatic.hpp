@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,9 @@ class Search {
     int num_steps_ = 0;
     int num_unjudged_ = 0;  // steps to write by current_ before next_ is tried
     double spent_s_ = 0;    // by trials, beyond the best way known before
-    bool is_over_ = false, is_good_enough_ = false;
+    bool is_over_ = false;
+    std::optional<double>
+        good_share_;  // of the time between two steps that the first way cost, where it ended the search
 };
 
 /// The method `auto`; it is each of its methods in turn.

@@ -40,16 +40,26 @@ struct ChunkEncoder::Round {
     std::int64_t number = 0;
     std::vector<std::byte> staging;       // what comes in, sender by sender
     std::vector<std::int64_t> positions;  // of each rank: where the next of its values are in `staging`
-    std::vector<std::unique_ptr<std::byte[]>> sent;
+    /// Messages that go out, one behind the other; from its beginning again when all of them are gone.
+    std::unique_ptr<std::byte[]> sent;
+    std::int64_t used_bytes = 0;
     std::vector<std::int64_t> sent_bytes;
     std::int64_t unsent_bytes = 0;  // of messages that are not complete
 
+    /// The memory for a message of `bytes`, at most `most_bytes`: waits for it.
+    std::byte* room(std::int64_t bytes, std::int64_t most_bytes) {
+        assert(bytes <= most_bytes);
+        while (unsent_bytes > 0 && used_bytes + bytes > most_bytes) complete(messages.wait_some());
+        if (used_bytes + bytes > most_bytes) used_bytes = 0;
+        std::byte* const begin = sent.get() + used_bytes;
+        used_bytes += bytes;
+        return begin;
+    }
+
+  private:
     void complete(std::span<const int> owners) {
-        for (const int owner : owners) {
-            if (owner == received) continue;
-            sent[static_cast<std::size_t>(owner)].reset();
-            unsent_bytes -= sent_bytes[static_cast<std::size_t>(owner)];
-        }
+        for (const int owner : owners)
+            if (owner != received) unsent_bytes -= sent_bytes[static_cast<std::size_t>(owner)];
     }
 };
 
@@ -61,7 +71,8 @@ mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> field
                                  std::span<const HeldField> held, bool are_blocks_new) noexcept {
     assert(held.size() == fields.size());
     if (tag_ < 0) {
-        context_ = mpi::MessageContext::of(comm_, mpi::MessageContext::Kind::chunks);
+        const auto kind = mpi::MessageContext::Kind::chunks;
+        if (mpi::Agreed got = mpi::MessageContext::get(comm_, kind, context_); !got.status.ok()) return got;
         tag_ = context_.next_tag();
     }
     Status status;
@@ -69,16 +80,18 @@ mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> field
         status = guarded("planning the chunks", [&] { return plan(fields); });
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
         share_blocks(held);
+        measure_rounds();
     }
     encoded_.clear();
     std::array<Round, 2> rounds;
-    for (Round& round : rounds) round.messages = mpi::MessagesUnderWay(context_);
-    if (num_rounds_ > 0) start(rounds[0], 0, held);
-    for (std::int64_t r = 0; r < num_rounds_; ++r) {
-        if (r + 1 < num_rounds_) start(rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
+    // All of it before the first message: others wait for those that a rank sends, and receives.
+    status = guarded("encoding", [&] { take_memory(rounds); });
+    if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
+    if (rounds_.num > 0) start(rounds[0], 0, held);
+    for (std::int64_t r = 0; r < rounds_.num; ++r) {
+        if (r + 1 < rounds_.num) start(rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
         Round& round = rounds[static_cast<std::size_t>(r % 2)];
         round.messages.wait_all();
-        round.sent.clear();
         if (status.ok()) status = guarded("encoding", [&] { return finish(round, held); });
     }
     mpi::Agreed agreed = mpi::agree(comm_, status);
@@ -92,7 +105,7 @@ Status ChunkEncoder::plan(std::span<const format::FieldDescription> fields) {
     chunks_ = chunks_of_ranks(grids_, comm_.size());
     std::size_t most = 0;
     for (const std::vector<ChunkId>& of_rank : chunks_) most = std::max(most, of_rank.size());
-    num_rounds_ = (static_cast<std::int64_t>(most) + chunks_a_round - 1) / chunks_a_round;
+    rounds_.num = (static_cast<std::int64_t>(most) + chunks_a_round - 1) / chunks_a_round;
     std::int64_t chunk_bytes = 0;
     for (const format::ChunkGrid& grid : grids_) chunk_bytes = std::max(chunk_bytes, grid.chunk_bytes());
     chunk_.resize(static_cast<std::size_t>(chunk_bytes));
@@ -150,9 +163,36 @@ std::int64_t ChunkEncoder::message_bytes(int from, int to, std::int64_t round) c
     return bytes;
 }
 
+void ChunkEncoder::measure_rounds() {
+    const int me = comm_.rank();
+    rounds_.most_received_bytes = rounds_.most_sent_bytes = 0;
+    for (std::int64_t number = 0; number < rounds_.num; ++number) {
+        std::int64_t received = 0, sent = 0, longest = 0;
+        for (int other = 0; other < comm_.size(); ++other) {
+            if (other == me) continue;
+            received += message_bytes(other, me, number);
+            const std::int64_t bytes = message_bytes(me, other, number);
+            sent += bytes;
+            longest = std::max(longest, bytes);
+        }
+        rounds_.most_received_bytes = std::max(rounds_.most_received_bytes, received);
+        rounds_.most_sent_bytes =
+            std::max(rounds_.most_sent_bytes, std::min(sent, std::max(most_sent_bytes, longest)));
+    }
+}
+
+void ChunkEncoder::take_memory(std::span<Round> rounds) const {
+    for (Round& round : rounds) {
+        round.messages = mpi::MessagesUnderWay(context_);
+        round.staging.reserve(static_cast<std::size_t>(rounds_.most_received_bytes));
+        round.sent =
+            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(rounds_.most_sent_bytes));
+    }
+}
+
 void ChunkEncoder::start(Round& round, std::int64_t number, std::span<const HeldField> held) {
     round.number = number;
-    round.unsent_bytes = 0;
+    round.unsent_bytes = round.used_bytes = 0;
     round.sent_bytes.clear();
     const int me = comm_.rank(), num_ranks = comm_.size();
     round.positions.assign(static_cast<std::size_t>(num_ranks), 0);
@@ -176,12 +216,10 @@ void ChunkEncoder::start(Round& round, std::int64_t number, std::span<const Held
         const int to = (me + i) % num_ranks;  // not all to the same rank at the same time
         const std::int64_t bytes = message_bytes(me, to, number);
         if (bytes == 0) continue;
-        while (round.unsent_bytes > 0 && round.unsent_bytes + bytes > most_sent_bytes)
-            round.complete(round.messages.wait_some());
-        round.sent.push_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)));
+        std::byte* const begin = round.room(bytes, rounds_.most_sent_bytes);
+        std::byte* at = begin;
         round.sent_bytes.push_back(bytes);
         round.unsent_bytes += bytes;
-        std::byte* at = round.sent.back().get();
         for (const ChunkId& chunk : chunks_of(to, number)) {
             const std::int64_t element_bytes = format::bytes_of(fields_[chunk.field].type);
             for_each_block(held[chunk.field], [&](const HeldBlock& one) {
@@ -191,8 +229,8 @@ void ChunkEncoder::start(Round& round, std::int64_t number, std::span<const Held
                 at += part.num_elements() * element_bytes;
             });
         }
-        round.messages.send({round.sent.back().get(), static_cast<std::size_t>(bytes)}, to, tag_,
-                            static_cast<int>(round.sent.size()) - 1);
+        round.messages.send({begin, static_cast<std::size_t>(bytes)}, to, tag_,
+                            static_cast<int>(round.sent_bytes.size()) - 1);
     }
 }
 

@@ -52,6 +52,9 @@ class ChunkEncoder {
     [[nodiscard]] std::span<const ChunkId> chunks_of(int rank, std::int64_t round) const;
     /// Bytes that `from` has of the chunks that `to` encodes in a round.
     [[nodiscard]] std::int64_t message_bytes(int from, int to, std::int64_t round) const;
+    void measure_rounds();
+    /// For the messages of rounds that are under way at once.
+    void take_memory(std::span<Round> rounds) const;
     void start(Round& round, std::int64_t number, std::span<const HeldField> held);
     Status finish(Round& round, std::span<const HeldField> held);
     Status encode_chunk(const ChunkId& chunk, Round& round, std::span<const HeldField> held);
@@ -64,7 +67,10 @@ class ChunkEncoder {
     std::vector<format::ChunkGrid> grids_;
     std::vector<Blocks> blocks_;                // of every rank, those with elements
     std::vector<std::vector<ChunkId>> chunks_;  // of every rank
-    std::int64_t num_rounds_ = 0;
+    struct Rounds {
+        std::int64_t num = 0;
+        std::int64_t most_received_bytes = 0, most_sent_bytes = 0;  ///< this rank's in one of them
+    } rounds_;
     std::vector<std::byte> chunk_;  // the one that is being put together
     filter::Coder coder_;
     std::vector<filter::Encoded> encoded_;  // this rank's, in the order of its chunks

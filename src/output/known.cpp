@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "format/names.hpp"
+
 namespace hakobi::output {
 namespace {
 
@@ -16,6 +18,20 @@ bool are_blocks_of(const std::vector<std::vector<Block>>& blocks, std::span<cons
 
 bool Known::has_layout_of(std::span<const format::FieldDescription> fields) const {
     return fields_ && std::ranges::equal(*fields_, fields);
+}
+
+Status Known::check_types(std::span<const format::FieldDescription> fields) {
+    if (has_layout_of(fields)) return {};
+    for (const format::FieldDescription& field : fields) {
+        if (field.place == format::Place::mesh) continue;  // each mesh has its own
+        const auto before = types_.try_emplace(field.name, field.type).first;
+        if (before->second == field.type) continue;
+        return {ErrorCode::invalid_argument,
+                "field " + field.name + ": its values are " + std::string(format::name_of(field.type)) +
+                    ", and those of earlier steps " + std::string(format::name_of(before->second)) +
+                    ": all steps have one type"};
+    }
+    return {};
 }
 
 StepAgreement Known::agree_on_step(const Comm& comm, const Status& local, double time,

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <hakobi/block.hpp>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "output/agreement.hpp"
@@ -24,6 +26,9 @@ class Known {
         fields_.emplace(fields.begin(), fields.end());
     }
 
+    /// invalid_argument, naming the field, where one has another type than in an earlier step: readers take a
+    /// field of a series for one array. Keeps the types of those that are new. Local.
+    [[nodiscard]] Status check_types(std::span<const format::FieldDescription> fields);
     /// Whether all ranks put the same fields at the same time and none has found a mistake (`local`);
     /// are_blocks_new also where the fields are new. Collective; one small all-reduce when all is well.
     StepAgreement agree_on_step(const Comm& comm, const Status& local, double time,
@@ -41,7 +46,8 @@ class Known {
     void keep(std::span<const HeldField> held);
 
     std::optional<std::vector<format::FieldDescription>> fields_;
-    std::vector<std::vector<Block>> blocks_;  // this rank's, of each field
+    std::map<std::string, format::ValueType> types_;  // of the fields of all steps
+    std::vector<std::vector<Block>> blocks_;          // this rank's, of each field
     std::vector<std::vector<Block>> uncovered_;
 };
 

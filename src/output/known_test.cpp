@@ -27,6 +27,19 @@ TEST(Known, ALayoutServesEqualFieldsOnly) {
     EXPECT_FALSE(known.has_layout_of(fields_of(4)));
 }
 
+TEST(Known, AFieldHasOneTypeInAllSteps) {
+    Known known;
+    EXPECT_TRUE(known.check_types(fields_of(4)).ok());
+    EXPECT_TRUE(known.check_types({}).ok());  // a step without it
+    EXPECT_TRUE(known.check_types(fields_of(5)).ok());
+    std::vector<format::FieldDescription> other = fields_of(4);
+    other[1].type = format::ValueType::int32;
+    EXPECT_EQ(known.check_types(other).text(),
+              "field mask: its values are int, and those of earlier steps byte: all steps have one type");
+    other[1].place = format::Place::mesh;
+    EXPECT_TRUE(known.check_types(other).ok()) << "each mesh has its own";
+}
+
 TEST(Known, BlocksWithoutGapsLeaveNothingToFill) {
     Known known;
     EXPECT_TRUE(known.uncovered().empty());

@@ -35,28 +35,25 @@ Status Naming::make_file(const series::Step& step) {
     return made.ok() ? commits_.leave(step) : made;
 }
 
-Status Naming::finish_file(Stored& stored, bool was_hidden) {
+Status Naming::finish_file(const series::Step& step, series::FileState& state, bool was_hidden) {
     return guarded("finishing the step", [&] {
-        const series::Step& step = stored.step;
-        if (step.step_in_file >= 0) return go_on(stored);
+        if (step.step_in_file >= 0) return go_on(step, state);
         // Receipts go first: an overview is made of the values.
-        Status status = was_hidden
-                            ? series::advance(series::names_of(step), stored.state, series::FileState::cut)
-                            : Status();
+        Status status =
+            was_hidden ? series::advance(series::names_of(step), state, series::FileState::cut) : Status();
         const std::string source = was_hidden ? series::whole_path(step.part_path) : step.part_path;
         if (status.ok() && setup_.options.overview) write_overview(step, source);
         if (status.ok()) status = series::finish_step(source, step.path, setup_.options.sync);
-        if (status.ok()) stored.state = *series::next(stored.state, series::Event::name);
+        if (status.ok()) state = *series::next(state, series::Event::name);
         return status;
     });
 }
 
-Status Naming::go_on(Stored& stored) {
-    const series::Step& step = stored.step;
+Status Naming::go_on(const series::Step& step, series::FileState& state) {
     if (step.step_in_file < 0)
-        return series::advance(series::names_of(step), stored.state, series::FileState::named);
+        return series::advance(series::names_of(step), state, series::FileState::named);
     Status status = commits_.commit(step);
-    if (status.ok()) stored.state = series::FileState::named;
+    if (status.ok()) state = series::FileState::named;
     return status;
 }
 
@@ -80,8 +77,9 @@ void Naming::has_name(const series::Step& step) noexcept {
 mpi::Agreed Naming::finish(const series::Step& step) noexcept {
     if (!setup_.writes_step_file()) return {};
     assert(!is_finishing_);
-    Stored stored{.step = step};
-    mpi::Agreed agreed = mpi::agree(setup_.comm, setup_.is_rank_0() ? finish_file(stored, false) : Status());
+    series::FileState state = series::FileState::stored;
+    mpi::Agreed agreed =
+        mpi::agree(setup_.comm, setup_.is_rank_0() ? finish_file(step, state, false) : Status());
     if (agreed.status.ok()) has_name(step);
     return agreed;
 }
@@ -92,7 +90,7 @@ void Naming::name(const series::Step& stored) noexcept {
     is_name_open_ = true;
     stored_.push_back({.step = stored});
     if (!setup_.is_rank_0() || !named_.ok()) return;
-    named_ = finish_file(stored_.back(), true);
+    named_ = finish_file(stored_.back().step, stored_.back().state, true);
     if (named_.ok()) has_name(stored);
 }
 
@@ -129,7 +127,8 @@ void Naming::start_finishing(const series::Step& stored) noexcept {
     assert(!is_finishing_ && stored_.empty());
     is_finishing_ = true;
     stored_.push_back({.step = stored});
-    if (setup_.is_rank_0()) work_.start([this] { return finish_file(stored_.back(), true); });
+    if (setup_.is_rank_0())
+        work_.start([this] { return finish_file(stored_.back().step, stored_.back().state, true); });
 }
 
 mpi::Agreed Naming::end_finishing() noexcept {
@@ -157,13 +156,15 @@ void Naming::name_again() noexcept {
     // Bytes that have failed to reach stable storage once may not be there even if a second try succeeds.
     if (setup_.options.sync) return;
     for (std::size_t i = num_named(); i < stored_.size(); ++i) {
-        if (!guarded("finishing the step", [&] { return go_on(stored_[i]); }).ok()) return;
+        if (!guarded("finishing the step", [&] { return go_on(stored_[i].step, stored_[i].state); }).ok())
+            return;
         has_name(stored_[i].step);
     }
 }
 
 bool Naming::keeps(const series::Step& step) const {
-    return !setup_.options.sync && (step.step_in_file < 0 || commits_.is_left(step));
+    return !setup_.options.sync && series::has_receipts(step) &&
+           (step.step_in_file < 0 || commits_.is_left(step));
 }
 
 Naming::Unnamed Naming::unnamed() const {

@@ -84,9 +84,9 @@ class Naming {
         series::FileState state = series::FileState::stored;
         [[nodiscard]] bool has_name() const noexcept { return state == series::FileState::named; }
     };
-    Status finish_file(Stored& stored, bool was_hidden);
-    /// Brings it to its name from where it stands.
-    Status go_on(Stored& stored);
+    Status finish_file(const series::Step& step, series::FileState& state, bool was_hidden);
+    /// Brings its file to its name from where it stands.
+    Status go_on(const series::Step& step, series::FileState& state);
     void write_overview(const series::Step& step, const std::string& source);
     void has_name(const series::Step& step) noexcept;
     void drop_oldest(std::size_t num) noexcept;

@@ -1,10 +1,12 @@
 #include "output/own_series.hpp"
 
 #include <cassert>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/classic_locale.hpp"
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
 #include "series/series.hpp"
@@ -90,6 +92,7 @@ Status OwnSeries::claim_steps(const Setup& setup, series::Holding holding) {
     Result<series::Resumed> last = series::Resumed::read(*setup.format, std::move(claim.earlier));
     if (!last.ok()) return last.status();
     before_.resumed = std::move(last).value();
+    times_.last = before_.resumed.last_time();
     if (format_->store() == nullptr) return {};
     Result<std::unique_ptr<format::StoredFields>> fields =
         format_->store()->fields_in(prefix_ + std::string(format_->extension()));
@@ -108,7 +111,19 @@ void OwnSeries::name_next(series::Step& step) const {
     if (format_->store() != nullptr) step.part_path.insert(0, storage::joined_scheme);
 }
 
+void OwnSeries::watch_time(double time) {
+    const double before = std::exchange(times_.last, time);
+    if (time >= before || times_.are_told) return;
+    times_.are_told = true;
+    const ClassicLocale classic;
+    std::fprintf(stderr,
+                 "hakobi: warning: %s: step %lld has the time %g, and the step before it %g: times go back, "
+                 "and readers that expect them in order find other steps\n",
+                 prefix_.c_str(), static_cast<long long>(next_step_), time, before);
+}
+
 Status OwnSeries::check(const format::StepDescription& step) {
+    watch_time(step.time);
     if (Status differs = before_.resumed.check(step); !differs.ok()) return differs;
     if (before_.stored) {
         if (Status differs = before_.stored->take(step); !differs.ok()) return differs;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -56,6 +57,8 @@ class OwnSeries {
     void end(const Setup& setup) noexcept;
 
   private:
+    /// Says once that a step is of an earlier time than the one before it.
+    void watch_time(double time);
     Status claim_here(const Setup& setup);
     Status claim_steps(const Setup& setup, series::Holding holding);
     Status make_stage(const Setup& setup);
@@ -68,6 +71,10 @@ class OwnSeries {
     series::RunId run_{};
     std::int64_t next_step_ = 0;
     std::int64_t last_file_ = -1;
+    struct Times {
+        double last = -std::numeric_limits<double>::infinity();
+        bool are_told = false;  // that they go back
+    } times_;                   // rank 0's
     storage::LockFile lock_;
     /// The series before this run, with which steps are compared.
     struct Before {

@@ -45,9 +45,10 @@ void Timing::stop(const Comm& comm, bool is_hidden, bool writes) {
     const double calls_s = 1e-6 * static_cast<double>(most_us[1]);
     const double unhidden_s = calls_s + 1e-6 * static_cast<double>(most_us[2]);
     const ClassicLocale classic;
-    std::array<char, 160> text{};
+    std::array<char, 192> text{};
     const int length =
-        std::snprintf(text.data(), text.size(), "; the run waited %.2f of %.2f s for it (%.1f %%)", calls_s,
+        std::snprintf(text.data(), text.size(),
+                      "; the run waited %.2f of %.2f s for it, first step and close too (%.1f %%)", calls_s,
                       run_s, 100 * calls_s / run_s);
     if (is_hidden)
         std::snprintf(text.data() + length, text.size() - static_cast<std::size_t>(length),

@@ -43,7 +43,7 @@ struct Taker {
         const auto count = take<std::uint64_t>();
         is_whole = is_whole && count <= rest.size() / sizeof(typename Values::value_type);
         Values values(is_whole ? count : 0, {});
-        std::memcpy(values.data(), rest.data(), values.size() * sizeof(values[0]));
+        if (!values.empty()) std::memcpy(values.data(), rest.data(), values.size() * sizeof(values[0]));
         rest.remove_prefix(values.size() * sizeof(values[0]));
         return values;
     }

@@ -103,7 +103,8 @@ std::int64_t Block::num_elements() const noexcept {
 std::vector<int> v0::dims_of_ranks(std::span<const std::int64_t> global, int num_ranks) {
     if (global.empty()) throw Error(ErrorCode::invalid_argument, "dims_of_ranks: the array has no dimension");
     if (num_ranks < 1) {
-        throw Error(ErrorCode::invalid_argument, "dims_of_ranks: " + std::to_string(num_ranks) + " ranks");
+        throw Error(ErrorCode::invalid_argument,
+                    "a block is split over 1 rank or more, not " + std::to_string(num_ranks));
     }
     Search search{.global = global, .dims = std::vector<int>(global.size(), 1)};
     search.visit(0, num_ranks);

@@ -37,11 +37,11 @@ std::string commit_path(const Step& step) {
 }
 
 bool has_pending_commit(const Step& step) {
-    return step.step_in_file >= 0 && step.place->limits().has_system_names;
+    return step.step_in_file >= 0 && step.place->limits().keeps_names;
 }
 
 ReceiptOf receipt_of_commit(const Step& step) {
-    if (!has_pending_commit(step)) return {};
+    if (!has_pending_commit(step) || !step.place->limits().has_system_names) return {};
     return {.token = token(step.run, step.number),
             .file_bytes = receipts_at,
             .path = step.place->system_name(commit_path(step))};
@@ -99,7 +99,7 @@ Result<PendingCommit> read_pending_commit(const std::string& path) {
     pending.before = reader.get_all<std::byte>();
     constexpr std::size_t least_extent_bytes = 2 * sizeof(std::int64_t);
     pending.commit.resize(static_cast<std::size_t>(reader.get_count(least_extent_bytes)));
-    bool is_inside = true;
+    bool is_inside = pending.file_bytes >= 0;
     for (format::Extent& extent : pending.commit) {
         extent.offset_bytes = reader.get<std::int64_t>();
         extent.bytes = reader.get_all<std::byte>();

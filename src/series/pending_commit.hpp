@@ -27,9 +27,9 @@ namespace hakobi::series {
 
 [[nodiscard]] std::string commit_path(const Step& step);
 
-/// Whether such a step has such a file: its storage is the system's files. Equal on all ranks.
+/// Whether such a step has such a file: its storage keeps names. Equal on all ranks.
 [[nodiscard]] bool has_pending_commit(const Step& step);
-/// 2, as receipt_of.
+/// 2, as receipt_of. None where the storage has no files of the system: who finds the commit names the step.
 [[nodiscard]] ReceiptOf receipt_of_commit(const Step& step);
 
 struct PendingCommit {

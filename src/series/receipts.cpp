@@ -52,7 +52,8 @@ Result<bool> read_at(storage::File& file, std::int64_t offset, std::uint64_t tok
     if (!read.ok()) return read.status();
     return read.value() == static_cast<std::int64_t>(sizeof(Receipt)) && receipt.magic == receipt_magic &&
            receipt.check == receipt.sum() && receipt.token == token && receipt.file_bytes >= 0 &&
-           receipt.writer >= 0 && receipt.writer < receipt.num_writers &&
+           receipt.file_bytes <= offset && receipt.writer >= 0 && receipt.writer <= offset / block_bytes &&
+           receipt.writer < receipt.num_writers &&
            first_block(receipt.file_bytes) + receipt.writer * block_bytes == offset;
 }
 
@@ -81,6 +82,10 @@ Result<Receipts> read_all(storage::File& file, std::uint64_t token) {
 ReceiptOf receipt_of(const Step& step) {
     if (step.step_in_file >= 0) return receipt_of_commit(step);
     return {.token = token(step.run, step.number), .file_bytes = step.layout.file_bytes};
+}
+
+bool has_receipts(const Step& step) {
+    return step.place->limits().has_system_names;
 }
 
 void write_receipt(storage::File& file, const ReceiptOf& of, int writer, int num_writers) noexcept {

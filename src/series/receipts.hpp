@@ -30,6 +30,9 @@ struct ReceiptOf {
 };
 /// The receipt of a step; for a step in a file of several it is in another file (pending_commit.hpp).
 [[nodiscard]] ReceiptOf receipt_of(const Step& step);
+/// Whether writers can leave receipts of the step: where its storage has files of the system. Elsewhere, as
+/// on RADOS, nobody knows of a step that it is whole, and openers name it as lost. Equal on all ranks.
+[[nodiscard]] bool has_receipts(const Step& step);
 
 /// `file` is the step's; with `sync` the caller has synced it. Any thread; without a receipt, which a full
 /// storage may refuse, the step is only not known to be whole. Nothing where the storage has no files of the

@@ -3,8 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <span>
+
+#include "base/checksum.hpp"
 
 namespace hakobi::series {
 namespace {
@@ -66,6 +72,28 @@ TEST_F(AdvanceTest, AFileThatIsGoneStaysWhereItStood) {
     FileState state = FileState::stored;
     EXPECT_EQ(advance(names_, state, FileState::named).code(), ErrorCode::not_found);
     EXPECT_EQ(state, FileState::stored);
+}
+
+/// A receipt with a right checksum, as nobody writes one: written by hand, since write_receipt cannot.
+TEST_F(AdvanceTest, AReceiptOfMoreBytesThanTheFileHasIsNone) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), block = 4096;
+    const auto receipts_with = [&](std::int64_t bytes, std::int64_t writer, std::int64_t num_writers) {
+        std::array<std::byte, block> written{};
+        const std::array<std::int64_t, 4> numbers = {0xfeed, bytes, writer, num_writers};
+        std::memcpy(written.data(), "hkbstrd1", 8);
+        std::memcpy(written.data() + 8, numbers.data(), sizeof numbers);
+        const std::uint64_t check = checksum_of(std::span(written).first(40));
+        std::memcpy(written.data() + 40, &check, sizeof check);
+        std::ofstream file(names_.part, std::ios::binary);
+        file.write(reinterpret_cast<const char*>(written.data()), block);
+        file.close();
+        return read_receipts(names_.part).value().num_writers;
+    };
+    EXPECT_EQ(receipts_with(0, 0, 1), 1);  // that is how one is written
+    EXPECT_EQ(receipts_with(most, 0, 1), 0);
+    EXPECT_EQ(receipts_with(most - block, most / block, most), 0);
+    EXPECT_EQ(receipts_with(4096, 0, 1), 0);
+    EXPECT_EQ(receipts_with(0, 1, 2), 0);
 }
 
 }  // namespace

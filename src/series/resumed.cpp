@@ -1,6 +1,7 @@
 #include "series/resumed.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "format/calendar.hpp"
@@ -116,6 +117,11 @@ Result<Resumed> Resumed::read(const format::Format& format, std::vector<Series::
     resumed.files_ = std::move(files);
     resumed.last_ = std::move(found).value();
     return resumed;
+}
+
+double Resumed::last_time() const {
+    if (files_.empty()) return -std::numeric_limits<double>::infinity();
+    return format::time_of(last_, format::num_steps_of(last_) - 1);
 }
 
 std::string Resumed::difference_from(const format::StepDescription& first,

@@ -18,6 +18,8 @@ class Resumed {
     /// it is of another format; format, not_found or io, naming it, where it cannot be read.
     static Result<Resumed> read(const format::Format& format, std::vector<Series::Entry> files);
 
+    /// That of the last step; minus infinity where nothing is resumed.
+    [[nodiscard]] double last_time() const;
     /// invalid_argument, naming the field, when `first`, the first step that is put, has other fields or
     /// another grid than the last whole step, and than every step before: not all steps of a series have the
     /// same fields.

@@ -1,5 +1,6 @@
 #include "series/stage.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>

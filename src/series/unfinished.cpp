@@ -61,6 +61,8 @@ std::string what_is(const LeftFile& left) {
 std::string what_lacks(const LeftFile& left, const Result<Receipts>& receipts) {
     if (!receipts.ok()) return receipts.status().text();
     if (to_complete(state_of(left.name, receipts.value()))) return {};
+    if (!storage::limits_of(left.final_path).has_system_names)
+        return "this storage keeps no receipts of what was stored";
     if (receipts.value().num_writers == 0) return "none of its writers had stored its part";
     return std::to_string(receipts.value().num_stored) + " of its " +
            std::to_string(receipts.value().num_writers) + " writers had stored their parts";

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <span>
 
@@ -285,6 +286,17 @@ TEST_F(PendingCommitTest, ADamagedOneOrOneOfAnotherFileIsNamedAndWritesNothing) 
         EXPECT_TRUE(done.completed.empty()) << name;
         EXPECT_EQ(bytes_of(folder_ + name), "precious");
         fs::remove(left);
+    }
+}
+
+TEST_F(PendingCommitTest, OneThatReachesBeyondItsFileIsDamaged) {
+    for (const std::int64_t bytes :
+         {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{999}}) {
+        Step left = step(1);
+        left.layout.file_bytes = bytes;
+        ASSERT_TRUE(leave_commit(left, begins(0)).ok());
+        EXPECT_EQ(read_pending_commit(commit_path(left)).status().code(), ErrorCode::format) << bytes;
+        fs::remove(commit_path(left));
     }
 }
 

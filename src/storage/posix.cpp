@@ -261,6 +261,18 @@ bool is_named(int fd, const Reached& file) {
            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+/// Closes what no file has taken over.
+struct OpenDescriptors {
+    int fd = -1, direct_fd = -1;
+    OpenDescriptors() = default;
+    OpenDescriptors(const OpenDescriptors&) = delete;
+    OpenDescriptors& operator=(const OpenDescriptors&) = delete;
+    ~OpenDescriptors() {
+        for (const int each : {fd, direct_fd})
+            if (each >= 0) ::close(each);
+    }
+};
+
 /// The file that has the name now.
 int open_of_others(const Reached& file, int flags) {
     constexpr int most_tries = 8;  // each time the file would have been replaced again
@@ -286,8 +298,10 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     const int flags = access_flags | making_flags | careful_flags;
     const Result<Reached> reached = reach(path, mode.root);
     if (!reached.ok()) return reached.status();
-    const int fd =
+    OpenDescriptors opened;
+    opened.fd =
         mode.is_others ? open_of_others(reached.value(), flags) : open_file_retrying(reached.value(), flags);
+    const int fd = opened.fd;
     if (fd < 0 && is_careful && (errno == ELOOP || errno == ENXIO)) {
         return Status(kind_code, "cannot open " + name + ": it is a " +
                                      (errno == ELOOP ? "symbolic link" : "FIFO or a socket") +
@@ -296,12 +310,13 @@ Result<FilePtr> open_posix(const std::string& path, const OpenMode& mode) {
     if (fd < 0) return status_of_errno(errno, "cannot open", name);
     struct stat info {};
     if (::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) && (is_careful || S_ISDIR(info.st_mode))) {
-        ::close(fd);
         if (S_ISDIR(info.st_mode)) return status_of_errno(EISDIR, "cannot open", name);
         return Status(kind_code, "cannot open " + name + ": it is not a regular file");
     }
-    const int direct_fd = mode.direct ? open_file_retrying(reached.value(), access_flags | O_DIRECT) : -1;
-    return FilePtr(std::make_unique<PosixFile>(name, fd, direct_fd, mode));
+    if (mode.direct) opened.direct_fd = open_file_retrying(reached.value(), access_flags | O_DIRECT);
+    FilePtr file = std::make_unique<PosixFile>(name, fd, opened.direct_fd, mode);
+    opened.fd = opened.direct_fd = -1;
+    return file;
 }
 
 }  // namespace hakobi::storage

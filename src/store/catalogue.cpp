@@ -152,18 +152,18 @@ Group::KeyText key_text(const GroupName& name, const std::vector<std::vector<std
         }
         return false;
     };
-    bool is_first = true;
-    const auto before_value = [&](const std::string& keyword) {
-        return (std::exchange(is_first, false) ? "" : ",") + keyword + "=";
-    };
     for (std::size_t level = 0; level < field_level; ++level) {
         for (std::size_t k = 0; k < name.keywords[level].size(); ++k) {
             const std::string& keyword = name.keywords[level][k].name;
-            if (!stands_below(level, keyword)) text.upper += before_value(keyword) + name.values[level][k];
+            if (stands_below(level, keyword)) continue;
+            if (name.values[level][k].empty()) {
+                text.upper_empty.push_back(keyword);
+            } else {
+                text.upper += (text.upper.empty() ? "" : ",") + keyword + "=" + name.values[level][k];
+            }
         }
     }
-    for (const Keyword& keyword : name.keywords[field_level])
-        text.keywords.push_back(before_value(keyword.name));
+    for (const Keyword& keyword : name.keywords[field_level]) text.keywords.push_back(keyword.name + "=");
     for (const OtherRule& rule : other_rules(name, rules)) {
         Group::KeyText::Addition addition;
         bool never_applies = false;

@@ -60,8 +60,9 @@ struct Group {
     /// The text that all keys of the group have in common (append_key_text): with it ten thousand keys are
     /// written in a few milliseconds.
     struct KeyText {
-        std::string upper;                  ///< "class=od,…": the levels above the fields'
-        std::vector<std::string> keywords;  ///< ",step=": before each value
+        std::string upper;                     ///< "class=od,…": the levels above the fields'
+        std::vector<std::string> upper_empty;  ///< keywords there that the fields have no value of
+        std::vector<std::string> keywords;     ///< "step=": before each value of the fields' own
         struct Addition {
             std::vector<std::string> adds;  ///< keywords of another rule of the schema, which the group lacks
             std::vector<std::size_t>

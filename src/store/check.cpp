@@ -41,7 +41,7 @@ void check_contents(const Folder& folder, int num_threads, CheckReport& report) 
     const auto lose = [&](std::size_t field, std::string_view why) {
         const std::shared_lock shared(catalogue->mutex);
         std::string key;
-        append_key_text(*catalogue, listing->rows[field], key);
+        append_key_text(*catalogue, listing->used_keywords, listing->rows[field], key);
         const std::scoped_lock lock(mutex);
         ++report.num_lost;
         report.problems.push_back(

@@ -60,7 +60,9 @@ std::shared_ptr<storage::File> FieldReader::open(const std::string& path) {
     auto opened = place_.open_data(path);
     opened.status().throw_if_error();
     if (open_files_.size() >= most_open_files) open_files_.clear();
-    return open_files_[path] = std::move(opened).value();
+    std::shared_ptr<storage::File> file = std::move(opened).value();
+    open_files_.emplace(path, file);
+    return file;
 }
 
 void FieldReader::read_part(const std::string& path, std::int64_t offset_bytes, std::span<std::byte> bytes) {

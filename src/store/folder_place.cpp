@@ -198,12 +198,10 @@ class FolderPlace final : public Place {
     [[nodiscard]] FolderContents contents(Look /*look*/) override {
         FolderContents contents;
         std::map<std::string, WriterFiles> writers;
-        std::error_code error;
-        fs::directory_iterator entries(path(), error);
-        if (error) status_of_errno(error.value(), "cannot read the folder", path()).throw_if_error();
-        for (; entries != fs::directory_iterator(); entries.increment(error)) {
-            if (error) break;
-            const std::string name = entries->path().filename();
+        // Not by std::filesystem, whose iterators end the program where there is no memory.
+        const auto listed = storage::list_folder(path());
+        listed.status().throw_if_error();
+        for (const auto& [name, kind] : listed.value()) {
             if (name == catalogue_name) contents.has_catalogue = true;
             if (name.ends_with(temporary_suffix)) contents.leftovers.push_back(name);
             const bool is_index = name.ends_with(index_suffix), is_data = name.ends_with(data_suffix);
@@ -217,7 +215,6 @@ class FolderPlace final : public Place {
             files.id = *id;
             (is_index ? files.has_index : files.has_data) = true;
         }
-        if (error) status_of_errno(error.value(), "cannot read the folder", path()).throw_if_error();
         for (auto& [stem, files] : writers) contents.writers.push_back(std::move(files));
         return contents;
     }

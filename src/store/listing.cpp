@@ -63,6 +63,7 @@ std::shared_ptr<const Listing::Impl> select(std::shared_ptr<const Catalogue> cat
         impl->rows.push_back(entry.reference);
         if (selection.with_replaced) impl->is_replaced.push_back(entry.is_replaced);
     }
+    impl->used_keywords = used_keywords(*catalogue);
     impl->catalogue = std::move(catalogue);
     return impl;
 }
@@ -116,17 +117,52 @@ FieldInfo describe(const Catalogue& catalogue, RowReference reference) {
     return info;
 }
 
-void append_key_text(const Catalogue& catalogue, RowReference reference, std::string& text) {
+UsedKeywords used_keywords(const Catalogue& catalogue) {
+    UsedKeywords used;
+    for (const auto& group : catalogue.groups) {
+        for (std::size_t level = 0; level < num_levels; ++level) {
+            for (std::size_t k = 0; k < group->name.keywords[level].size(); ++k) {
+                const auto has_value = [&] {
+                    if (level < field_level) return !group->name.values[level][k].empty();
+                    const Dictionary& dictionary = group->dictionaries[k];
+                    const std::uint32_t num_empty = dictionary.find("") < dictionary.num_values() ? 1 : 0;
+                    return dictionary.num_values() > num_empty;
+                };
+                const std::string& keyword = group->name.keywords[level][k].name;
+                if (!used.contains(keyword) && has_value()) used.insert(keyword);
+            }
+        }
+    }
+    return used;
+}
+
+void append_key_text(const Catalogue& catalogue, const UsedKeywords& used, RowReference reference,
+                     std::string& text) {
     const Group& group = *catalogue.groups[reference.group];
     const std::uint32_t* const codes = group.rows.codes.data() + reference.row * group.num_keywords();
     const Group::KeyText& parts = group.key_text;
     const auto value_of = [&](std::size_t k) -> const std::string& {
         return group.dictionaries[k].value(codes[k]);
     };
+    const std::size_t begin = text.size();
     text += parts.upper;
+    const auto separate = [&] {
+        if (text.size() > begin) text += ',';
+    };
+    const auto append_empty = [&](const std::string& keyword) {
+        if (!used.contains(keyword)) return;
+        separate();
+        text.append(keyword).append(1, '=');
+    };
+    for (const std::string& keyword : parts.upper_empty) append_empty(keyword);
     for (std::size_t k = 0; k < parts.keywords.size(); ++k) {
-        text += parts.keywords[k];
-        text += value_of(k);
+        const std::string& value = value_of(k);
+        if (value.empty()) {
+            append_empty(group.name.keywords[field_level][k].name);
+        } else {
+            separate();
+            text.append(parts.keywords[k]).append(value);
+        }
     }
     // Fields of another rule may have all of these values, and more.
     std::vector<std::string_view> appended;
@@ -135,7 +171,7 @@ void append_key_text(const Catalogue& catalogue, RowReference reference, std::st
             continue;
         for (const std::string& keyword : addition.adds) {
             if (std::ranges::find(appended, keyword) != appended.end()) continue;
-            text.append(1, ',').append(keyword).append(1, '=');
+            append_empty(keyword);
             appended.push_back(keyword);
         }
     }
@@ -173,7 +209,8 @@ std::int64_t Listing::total_bytes() const {
 
 void Listing::append_text(std::int64_t index, std::string& text) const {
     const std::shared_lock lock(impl_->catalogue->mutex);
-    store::append_key_text(*impl_->catalogue, impl_->rows.at(static_cast<std::size_t>(index)), text);
+    store::append_key_text(*impl_->catalogue, impl_->used_keywords,
+                           impl_->rows.at(static_cast<std::size_t>(index)), text);
 }
 
 std::string Listing::value(std::int64_t index, std::string_view keyword) const {

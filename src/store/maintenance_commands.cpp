@@ -41,9 +41,31 @@ void print_lines(const std::vector<std::string>& lines) {
     if (lines.size() > most) std::printf("  … and %zu more\n", lines.size() - most);
 }
 
+std::string json_of(const std::vector<std::string>& texts) {
+    std::string json;
+    for (const std::string& text : texts) json += (json.empty() ? "" : ", ") + overview::json(text);
+    return "[" + json + "]";
+}
+
+/// One line, all problems in it.
+void print_as_json(const CheckReport& report, bool is_deep, bool is_in_order) {
+    std::printf(R"({"in_order": %s, "deep": %s, "fields": %lld, "lost": %lld, "writers_at_work": %lld, )",
+                is_in_order ? "true" : "false", is_deep ? "true" : "false", whole(report.num_fields),
+                whole(report.num_lost), whole(report.num_alive));
+    std::printf(R"("damage": %s, "orphans": %s, "orphan_bytes": %lld})"
+                "\n",
+                json_of(report.problems).c_str(), json_of(report.orphans).c_str(),
+                whole(report.orphan_bytes));
+}
+
 int run_check(const Arguments& arguments) {
     const Folder folder = Folder::open(arguments.path, "");
     const CheckReport report = check(folder, arguments.is_deep, arguments.num_threads);
+    const bool is_in_order = report.problems.empty() && report.orphans.empty() && report.num_lost == 0;
+    if (arguments.is_json) {
+        print_as_json(report, arguments.is_deep, is_in_order);
+        return is_in_order ? 0 : not_in_order;
+    }
     std::printf("%lld fields are whole%s", whole(report.num_fields),
                 arguments.is_deep ? " (all were read)" : "");
     if (report.num_alive > 0) std::printf("; %lld writers are at work", whole(report.num_alive));
@@ -58,7 +80,6 @@ int run_check(const Arguments& arguments) {
                     bytes_text(static_cast<double>(report.orphan_bytes)).c_str());
         print_lines(report.orphans);
     }
-    const bool is_in_order = report.problems.empty() && report.orphans.empty() && report.num_lost == 0;
     if (is_in_order) std::printf("in order\n");
     return is_in_order ? 0 : not_in_order;
 }
@@ -81,8 +102,7 @@ int run_wipe(const Arguments& arguments) {
     const Store store = Store::open(arguments.path);
     Listing fields = store.list(arguments.text(), {.with_replaced = true});
     if (arguments.is_replaced_only) {
-        const auto replaced = std::make_shared<Listing::Impl>();
-        replaced->catalogue = fields.impl().catalogue;
+        const auto replaced = fields.impl().without_fields();
         for (std::size_t i = 0; i < fields.impl().rows.size(); ++i) {
             if (fields.impl().is_replaced[i]) replaced->rows.push_back(fields.impl().rows[i]);
         }
@@ -271,6 +291,7 @@ void add_maintenance_commands(CLI::App& app, int& exit_status) {
         "check", "Hold indexes and data against each other. Exit status 1: not in order.", false, run_check);
     checking->add_flag("--deep", shared->is_deep, "read every field and hold it against its checksum");
     checking->add_option("--threads", shared->num_threads, "that read")->check(CLI::Range(1, 256));
+    checking->add_flag("--json", shared->is_json, "one line of JSON, with all that is not in order");
 
     CLI::App* recovering =
         add("recover", "Free what killed writers left behind their last flush.", false, run_recover);

@@ -74,8 +74,7 @@ void copy_store(const std::string& from, const std::string& to) {
 /// last.
 Listing in_order_of_flushes(const Listing& fields) {
     const Catalogue& catalogue = *fields.impl().catalogue;
-    auto ordered = std::make_shared<Listing::Impl>();
-    ordered->catalogue = fields.impl().catalogue;
+    const auto ordered = fields.impl().without_fields();
     ordered->rows = fields.impl().rows;
     const std::shared_lock lock(catalogue.mutex);
     std::ranges::sort(ordered->rows, {}, [&](const RowReference& reference) {
@@ -90,8 +89,7 @@ Listing fields_of(const Store& store, const std::string& stem) {
     const Listing all =
         store.list("", {.order = FieldOrder::file, .with_replaced = true, .is_strict = false});
     const Catalogue& catalogue = *all.impl().catalogue;
-    auto found = std::make_shared<Listing::Impl>();
-    found->catalogue = all.impl().catalogue;
+    const auto found = all.impl().without_fields();
     const std::shared_lock lock(catalogue.mutex);
     std::ranges::copy_if(
         all.impl().rows, std::back_inserter(found->rows), [&](const RowReference& reference) {

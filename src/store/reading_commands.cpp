@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "overview/statistics.hpp"
 #include "storage/file.hpp"
@@ -19,6 +20,7 @@ struct ListArguments : CommandArguments {
     bool in_file_order = false;
     bool is_count = false;
     bool is_json = false;
+    bool is_short = false;
     std::string output = "-";
 
     [[nodiscard]] Selection selection() const {
@@ -71,6 +73,40 @@ void append_columns(const ListArguments& arguments, bool with_place, const Field
     if (info.is_replaced) text += " replaced";
 }
 
+/// The lines of a list for people: what all fields have in common is said once, above them.
+class ShortLines {
+  public:
+    explicit ShortLines(const Listing& fields) : fields_(fields) {
+        for (std::string& keyword : fields.keywords()) {
+            const std::string first = fields.value(0, keyword);
+            std::int64_t same = 1;
+            while (same < fields.size() && fields.value(same, keyword) == first) ++same;
+            if (same < fields.size()) {
+                differing_.push_back(std::move(keyword));
+            } else if (!first.empty()) {
+                common_ += (common_.empty() ? "" : ",") + keyword + "=" + first;
+            }
+        }
+    }
+    [[nodiscard]] std::string head() const {
+        return "all " + std::to_string(fields_.size()) + ": " + common_ + "\n";
+    }
+    void append(std::int64_t index, std::string& text) const {
+        const std::size_t begin = text.size();
+        for (const std::string& keyword : differing_) {
+            const std::string value = fields_.value(index, keyword);
+            if (value.empty()) continue;
+            text.append(text.size() > begin ? "," : "").append(keyword).append(1, '=').append(value);
+        }
+        if (text.size() == begin && !differing_.empty()) text.append(differing_.front()).append(1, '=');
+    }
+
+  private:
+    const Listing& fields_;
+    std::string common_;
+    std::vector<std::string> differing_;
+};
+
 void print_fields(const ListArguments& arguments, bool with_place) {
     const Store store = Store::open(arguments.path);
     const Listing fields = store.list(arguments.text(), arguments.selection());
@@ -86,12 +122,14 @@ void print_fields(const ListArguments& arguments, bool with_place) {
         return;
     }
     constexpr std::size_t write_bytes = 1 << 20;
-    std::string text;
+    const bool is_short = !arguments.is_json && arguments.is_short && fields.size() > 1;
+    const std::optional<ShortLines> lines = is_short ? std::optional<ShortLines>(fields) : std::nullopt;
+    std::string text = lines ? lines->head() : "";
     for (std::int64_t i = 0; i < fields.size(); ++i) {
         if (arguments.is_json) {
             text += json_line(fields[i]);
         } else {
-            fields.append_text(i, text);
+            lines ? lines->append(i, text) : fields.append_text(i, text);
             if (with_place || arguments.is_long || arguments.with_replaced) {
                 append_columns(arguments, with_place, fields[i], text);
             }
@@ -189,7 +227,12 @@ void add_reading_commands(CLI::App& app) {
     list->add_flag("--count", arguments->is_count, "only how many there are");
     list->add_flag("--file-order", arguments->in_file_order, "as they lie in the files");
     list->add_flag("--json", arguments->is_json, "JSON lines, one a field, with all that is known of it");
-    list->callback([arguments] { print_fields(*arguments, false); });
+    list->add_flag("--short,!--whole", arguments->is_short,
+                   "only the keywords that differ, the others once above them: the default on a terminal");
+    list->callback([arguments, list] {
+        if (list->count("--short") == 0) arguments->is_short = ::isatty(STDOUT_FILENO) != 0;
+        print_fields(*arguments, false);
+    });
 
     CLI::App* where =
         app.add_subcommand("where", "Print for each field its file, offset and length in bytes.");

@@ -165,8 +165,7 @@ Listing Follower::next() {
         store_.list(request_, {.order = FieldOrder::file, .with_replaced = true, .is_strict = false});
     const Listing::Impl& listing = all.impl();
     const Catalogue& catalogue = *listing.catalogue;
-    auto found = std::make_shared<Listing::Impl>();
-    found->catalogue = listing.catalogue;
+    const auto found = listing.without_fields();
     const std::shared_lock lock(catalogue.mutex);
     std::map<std::uint64_t, std::int64_t> latest;
     for (const RowReference& reference : listing.rows) {

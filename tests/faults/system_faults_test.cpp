@@ -2,9 +2,6 @@
 // of an object, for every n that occurs, in runs of three steps: of all formats, methods, hidden or not, over
 // a stage or not, a file a step or one for all, with sync or not. Each run ends on all ranks with one Error,
 // or has lost nothing; what is there has the right values.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -12,6 +9,7 @@
 #include <set>
 
 #include "output/mesh_fixture.hpp"
+#include "quiet.hpp"
 #include "storage/objects/faulty_objects.hpp"
 #include "storage/objects/object_files.hpp"
 #include "storage/objects/stores.hpp"
@@ -37,25 +35,6 @@ struct Setting {
                (has_stage ? " staged" : "") + (options.steps_per_file == 1 ? "" : " in one file") +
                (options.sync ? " synced" : "");
     }
-};
-
-/// Swallows what stderr would say of thousands of faults.
-class Quiet {
-  public:
-    Quiet() : kept_(::dup(STDERR_FILENO)) {
-        const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-        ::dup2(nowhere, STDERR_FILENO);
-        ::close(nowhere);
-    }
-    ~Quiet() {
-        ::dup2(kept_, STDERR_FILENO);
-        ::close(kept_);
-    }
-    Quiet(const Quiet&) = delete;
-    Quiet& operator=(const Quiet&) = delete;
-
-  private:
-    int kept_;
 };
 
 class SystemFaults : public RanksTest {
@@ -254,7 +233,7 @@ class SystemFaults : public RanksTest {
     }
 
     void fail_each_call(const Setting& setting, std::map<std::string, Counts>& counts) {
-        for (const SystemCall call : all_system_calls) {
+        for (const SystemCall call : storing_calls) {
             for (int rank = 0; rank < comm.size(); ++rank) {
                 bool fires = true;
                 for (std::int64_t nth = 1; fires; ++nth) {

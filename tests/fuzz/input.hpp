@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +66,36 @@ class FileOf {
 
   private:
     int descriptor_;
+};
+
+/// A folder of this process, for readers of several files; gone at the end.
+class Folder {
+  public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "fuzz-XXXXXX").string();
+        require(::mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    [[nodiscard]] std::string path_of(std::string_view inside) const { return (path_ / inside).string(); }
+    void write(std::string_view inside, std::span<const std::byte> bytes) const {
+        std::ofstream file(path_ / inside, std::ios::binary | std::ios::trunc);
+        file.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+        require(file.good());
+    }
+    void empty() const {
+        for (const auto& each : std::filesystem::directory_iterator(path_))
+            std::filesystem::remove_all(each.path());
+    }
+
+  private:
+    std::filesystem::path path_;
 };
 
 }  // namespace hakobi::fuzz

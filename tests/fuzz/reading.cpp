@@ -14,33 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder with one step of each format, which are the same file.
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "fuzz-XXXXXX").string();
-        fuzz::require(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    [[nodiscard]] std::string prefix() const { return path_ / "run"; }
-    void show(const std::string& file) const {
-        for (const char* name : {"run_000000.nc", "run_000001.hdf"}) {
-            fs::remove(path_ / name);
-            fs::create_symlink(file, path_ / name);
-        }
-    }
-    void hide(const char* name) const { fs::remove(path_ / name); }
-
-  private:
-    fs::path path_;
-};
+/// Shows the file as the one step of a series, by the format's name.
+void show(const fuzz::Folder& folder, const std::string& file, const char* name) {
+    folder.empty();
+    fs::create_symlink(file, folder.path_of(name));
+}
 
 template <class T>
 void read(Input& input, const InputField& field) {
@@ -79,14 +57,12 @@ void read_all(const std::string& prefix) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const Folder folder;
+    const fuzz::Folder folder;
     const __lsan::ScopedDisabler hdf5_loses_memory;  // where it fails
     const fuzz::FileOf file(fuzz::Input(data, size).bytes());
-    folder.show(file.path());
-    folder.hide("run_000001.hdf");
-    read_all(folder.prefix());
-    folder.show(file.path());
-    folder.hide("run_000000.nc");
-    read_all(folder.prefix());
+    for (const char* name : {"run_000000.nc", "run_000001.hdf"}) {
+        show(folder, file.path(), name);
+        read_all(folder.path_of("run"));
+    }
     return 0;
 }

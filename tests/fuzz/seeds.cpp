@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 
-#include "base/bytes.hpp"
-#include "format/mesh_arrays.hpp"
+#include "described.hpp"
 #include "format/netcdf4/netcdf4.hpp"
 #include "format/vtkhdf/vtkhdf.hpp"
 #include "gauge_format.hpp"
 #include "output/held_field.hpp"
 #include "region/region.hpp"
+#include "seeds.hpp"
 #include "series/piece.hpp"
 #include "storage/lustre_layout.hpp"
 #include "store/consolidated.hpp"
@@ -28,66 +26,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-class Seeds {
-  public:
-    explicit Seeds(fs::path folder) : folder_(std::move(folder)) {}
-    void add(const std::string& target, std::span<const std::byte> bytes) {
-        fs::create_directories(folder_ / target);
-        std::ofstream file(folder_ / target / ("seed_" + std::to_string(num_++)), std::ios::binary);
-        file.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
-        if (!file) throw std::runtime_error("cannot write below " + folder_.string());
-    }
-    void add(const std::string& target, std::string_view text) {
-        add(target, std::as_bytes(std::span(text)));
-    }
-
-  private:
-    fs::path folder_;
-    int num_ = 0;
-};
-
-Bytes content_of(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream all;
-    all << file.rdbuf();
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    const std::string text = all.str();
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-}
-
-format::FieldDescription field(std::string name, format::ValueType type, std::vector<std::int64_t> global) {
-    return {.name = std::move(name),
-            .units = "m",
-            .long_name = "a field",
-            .standard_name = {},
-            .type = type,
-            .global = std::move(global)};
-}
-
-std::vector<format::StepDescription> descriptions() {
-    const Axis lat{.name = "lat", .units = "degrees_north", .standard_name = "latitude", .values = {1, 2, 3}};
-    const Axis lon{
-        .name = "lon", .units = "degrees_east", .standard_name = "longitude", .values = {5, 6, 7, 8}};
-    const Axis level{.name = "level", .units = {}, .standard_name = {}, .values = {}};
-    return {{.title = "a run",
-             .time_units = "seconds since 2011-03-11",
-             .time = 7,
-             .axes = {level, lat, lon},
-             .fields = {field("eta", format::ValueType::float64, {3, 4}),
-                        field("u", format::ValueType::float32, {2, 3, 4})}},
-            {.title = {},
-             .time_units = "s",
-             .time = 0,
-             .axes = {},
-             .fields = {field("n", format::ValueType::int32, {6, 6, 2}),
-                        field("m", format::ValueType::int64, {9})}}};
-}
+using fuzz::Bytes, fuzz::Seeds, fuzz::content_of;
 
 void add_steps(Seeds& seeds) {
-    for (const format::StepDescription& description : descriptions()) {
+    for (const format::StepDescription& description : fuzz::descriptions()) {
         const Bytes encoded = format::encode_step(description);
         seeds.add("step", encoded);
         for (const int num_ranks : {1, 2}) {
@@ -112,7 +54,7 @@ void add_steps(Seeds& seeds) {
 }
 
 void add_pieces(Seeds& seeds, const fs::path& folder) {
-    for (const format::StepDescription& description : descriptions()) {
+    for (const format::StepDescription& description : fuzz::descriptions()) {
         series::PieceHeader header{.rank = 1, .num_ranks = 2};
         series::Step step;
         step.description = description;
@@ -174,8 +116,8 @@ void add_store(Seeds& seeds) {
         return input;
     };
     seeds.add("store", chosen(0, store::encode_header({.id = 7, .writer = "a", .host = "b"})));
-    seeds.add("store", chosen(1, store::encode_consolidated(store::Catalogue())));
-    seeds.add("store", chosen(3, store::encode_wipe({{.id = 7, .offsets = {0, 100}}})));
+    seeds.add("store", chosen(2, store::encode_wipe({{.id = 7, .offsets = {0, 100}}})));
+    seeds.add("store", chosen(3, store::encode_consolidated(store::Catalogue())));
 }
 
 void add_texts(Seeds& seeds) {
@@ -207,13 +149,6 @@ void add_texts(Seeds& seeds) {
     seeds.add("store",
               "\4step: Step;\n[ class, stream=oper/wave [ type, levtype [ step, levelist?, param ]]]");
     seeds.add("store", "\5param=t/u,levelist=500/850,step=0/to/24/by/6,date=-1,number=*");
-    seeds.add("store",
-              "\6\5"
-              "0-24");
-    seeds.add("store",
-              "\6\3"
-              "20261123");
-    seeds.add("store", "\6\6t");
     seeds.add(
         "gauge",
         "BEGIN_HEADER\nHDR_VERSION = 1.0\nDATATYPE = 4D_SU3_GAUGE\nDIMENSION_1 = 1\nDIMENSION_2 = 1\n"
@@ -281,33 +216,9 @@ Bytes file_of(const format::Format& format, const format::StepDescription& step,
     return file;
 }
 
-template <class T>
-Bytes bytes_of(std::initializer_list<T> values) {
-    const auto bytes = std::as_bytes(std::span(values.begin(), values.size()));
-    return {bytes.begin(), bytes.end()};
-}
-
 /// One triangle and a field on its points.
 Bytes mesh_file() {
-    using format::ValueType;
-    std::map<std::string, Bytes> values;
-    format::StepDescription step{.title = {}, .time_units = "s", .time = 0, .axes = {}, .fields = {}};
-    const auto add = [&](std::string_view name, ValueType type, std::vector<std::int64_t> global,
-                         Bytes bytes) {
-        step.fields.push_back(field(std::string(name), type, std::move(global)));
-        step.fields.back().place = format::Place::mesh;
-        values[std::string(name)] = std::move(bytes);
-    };
-    add(format::number_of_points, ValueType::int64, {1}, bytes_of<std::int64_t>({3}));
-    add(format::number_of_cells, ValueType::int64, {1}, bytes_of<std::int64_t>({1}));
-    add(format::number_of_connectivity_ids, ValueType::int64, {1}, bytes_of<std::int64_t>({3}));
-    add(format::points_array, ValueType::float64, {3, 3}, bytes_of<double>({0, 0, 0, 1, 0, 0, 0, 1, 0}));
-    add(format::connectivity_array, ValueType::int64, {3}, bytes_of<std::int64_t>({0, 1, 2}));
-    add(format::offsets_array, ValueType::int64, {2}, bytes_of<std::int64_t>({0, 3}));
-    add(format::types_array, ValueType::uint8, {1}, bytes_of<std::uint8_t>({5}));
-    step.fields.push_back(field("eta", ValueType::float64, {3}));
-    step.fields.back().place = format::Place::points;
-    return file_of(format::vtkhdf(), step, values);
+    return file_of(format::vtkhdf(), fuzz::mesh_step(), fuzz::mesh_values());
 }
 
 /// As others write them: HDF5's first format or that of 1.8, scales, a text of any length, packed chunks, a
@@ -348,7 +259,7 @@ void make_foreign(const std::string& path, H5F_libver_t version) {
 }
 
 void add_readings(Seeds& seeds, const fs::path& folder) {
-    for (const format::StepDescription& description : descriptions())
+    for (const format::StepDescription& description : fuzz::descriptions())
         seeds.add("reading", file_of(format::netcdf4(), description));
     seeds.add("reading", mesh_file());
     const std::string path = folder / "seed.h5";
@@ -377,6 +288,7 @@ int main(int argc, char** argv) {
         add_store(seeds);
         add_seafloor(seeds, argv[1]);
         add_readings(seeds, argv[1]);
+        fuzz::add_seeds_of_series(seeds);
     } catch (const std::exception& error) {
         std::cerr << "fuzz_seeds: " << error.what() << "\n";
         return 1;

@@ -355,6 +355,26 @@ TEST_F(InputTest, SaysWhatAFileIsThatWasNamedForAPrefix) {
     damage([&] { std::ofstream(prefix() + ".csv") << "a table"; });
     expect_same_error(ErrorCode::not_found, "is a file and no prefix of steps",
                       error_of([&] { (void)Input::open(comm, prefix() + ".csv"); }));
+    const std::string view = series::view_path(prefix(), ".nc");
+    expect_same_error(ErrorCode::not_found,
+                      view + " shows all steps of the series " + prefix() + ": open that",
+                      error_of([&] { (void)Input::open(comm, view); }));
+    for (const char* const slash : {"", "/"})
+        expect_same_error(
+            ErrorCode::not_found,
+            folder + " is a folder: a prefix is one and how the steps' names begin, as " + prefix(),
+            error_of([&] { (void)Input::open(comm, folder + slash); }));
+}
+
+TEST_F(InputTest, SaysThatAStoreOfAllStepsIsNoPrefix) {
+    write(2, {.format = "zarr"});
+    for (const char* const slash : {"", "/"})
+        expect_same_error(ErrorCode::not_found,
+                          prefix() + ".zarr shows all steps of the series " + prefix() + ": open that",
+                          error_of([&] { (void)Input::open(comm, prefix() + ".zarr" + slash); }));
+    damage([&] { fs::create_directory(prefix() + ".nothing"); });
+    expect_same_error(ErrorCode::not_found, prefix() + ".nothing is a folder, and no step is in it",
+                      error_of([&] { (void)Input::open(comm, prefix() + ".nothing"); }));
 }
 
 TEST_F(InputTest, LeavesOutPiecesThatAreNotWhole) {

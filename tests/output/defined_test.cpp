@@ -149,6 +149,50 @@ TEST_P(Defined, FieldsGiveTheFilesThatDescribedOnesGive) {
     const bool holds_steps = format::find_format(GetParam().format).value()->growing() != nullptr;
     if (holds_steps && GetParam().method != "per-process") expect_the_same({.steps_per_file = 2}, steps);
 }
+
+TEST_P(Defined, FieldsGoOnWhereAnEarlierRunEnded) {
+    using How = Writer::How;
+    OutputOptions options{.method = GetParam().method, .format = GetParam().format};
+    const auto write = [&](const std::string& name, const std::vector<How>& runs) {
+        options.if_exists = IfExists::fail;
+        for (std::size_t step = 0; step < runs.size(); ++step) {
+            Writer writer(comm, folder + "/" + name + "/run", options, runs[step]);
+            options.if_exists = IfExists::resume;
+            std::vector<Values> values;
+            writer.out.begin_step(static_cast<double>(step));
+            for (const std::size_t f : {1U, 4U}) {
+                const TestField& field = defined_fields[f];
+                values.emplace_back(f, field, static_cast<std::int64_t>(step),
+                                    field.block_of(field.global, comm.size(), comm.rank()));
+                writer.put({.name = field.name,
+                            .units = "m",
+                            .dims = {f == 1 ? "y" : "row", f == 1 ? "x" : "column"},
+                            .block = values.back().block(),
+                            .data = values.back().data()});
+            }
+            writer.out.end_step();
+            writer.out.close();
+        }
+        barrier();
+    };
+    const auto expect_the_same_after = [&](std::int64_t steps_per_file) {
+        options.steps_per_file = steps_per_file;
+        write("described", {How::described, How::described, How::described});
+        write("later", {How::described, How::defined, How::described});
+        write("earlier", {How::defined, How::defined_without_extents, How::defined});
+        if (is_rank_0()) {
+            const auto right = files_in(folder + "/described");
+            EXPECT_FALSE(right.empty());
+            EXPECT_TRUE(files_in(folder + "/later") == right);
+            EXPECT_TRUE(files_in(folder + "/earlier") == right);
+            fs::remove_all(folder);
+        }
+        barrier();
+    };
+    expect_the_same_after(1);
+    const bool holds_steps = format::find_format(GetParam().format).value()->growing() != nullptr;
+    if (holds_steps && GetParam().method != "per-process") expect_the_same_after(all_steps);
+}
 INSTANTIATE_TEST_SUITE_P(Output, Defined, ::testing::ValuesIn(every_way()), name_of_way);
 
 TEST_P(DefinedOnMesh, FieldsGiveTheFilesThatDescribedOnesGive) {
@@ -344,6 +388,33 @@ TEST_F(Definition, WithoutExtentsTakesThoseOfEachStep) {
         EXPECT_EQ(in.field("mass", step).dims, std::vector<std::string>{"particle"});
     }
     in.close();
+}
+
+TEST_F(Definition, IsHeldToTheStepsThatItGoesOnAfter) {
+    expect_usable();  // with a step that says 1 for its units
+    const auto resume = [&](const FieldDefinition& definition) {
+        Output next = Output::create(
+            comm, folder + "/run",
+            {.axes = {{.name = "y", .values = {0, 1, 2}}, {.name = "x", .values = {0, 1, 2, 3}}},
+             .if_exists = IfExists::resume});
+        const FieldId id = next.define(definition);
+        const Block block = split({3, 4}, comm.size(), comm.rank());
+        const std::vector<double> values(static_cast<std::size_t>(block.num_elements()), 1);
+        next.begin_step(1);
+        next.put(id, block, values);
+        Error error = error_of([&] { next.end_step(); });
+        next.close();
+        return error;
+    };
+    const Error units = resume({.name = "eta", .units = "m", .global = {3, 4}});
+    EXPECT_EQ(to_string(units.code()), to_string(ErrorCode::invalid_argument)) << units.what();
+    EXPECT_NE(std::string(units.what()).find("field eta is in 'm', not in '1'"), std::string::npos)
+        << units.what();
+    EXPECT_TRUE(is_same_everywhere(comm, units)) << units.what();
+    const Error name = resume({.name = "zeta", .global = {3, 4}});
+    EXPECT_NE(std::string(name.what()).find("there is no field zeta in it"), std::string::npos)
+        << name.what();
+    EXPECT_EQ(resume({.name = "eta", .global = {3, 4}}).code(), ErrorCode::ok);
 }
 
 TEST_F(Definition, IsGoodWithinAStepAndBetweenHiddenOnes) {

@@ -5,12 +5,13 @@
 //   endless_run PREFIX METHOD open FORMAT [STEPS_PER_FILE]          resumes, and closes at once
 //   endless_run PREFIX - look FORMAT                                prints the numbers of the steps, or says what is wrong
 //
-// Values of step s are s everywhere. What end_step has accepted is in the file PREFIX.accepted, a line a
-// step.
+// Values of step s are s everywhere; one field is described with each step, the other one defined once. The
+// steps that end_step has accepted are in the file PREFIX.accepted, a line a step.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <hakobi/hakobi.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +29,17 @@ class OnGrid {
         eta_.assign(eta_.size(), step);
         packed_.assign(packed_.size(), static_cast<float>(step));
         out.put({.name = "eta", .block = block_, .data = std::span<const double>(eta_)});
-        out.put({.name = "packed",
-                 .compression = "deflate",
-                 .block = block_,
-                 .data = std::span<const float>(packed_)});
+        if (!packed_id_)
+            packed_id_ = out.define({.name = "packed",
+                                     .type = hakobi::ValueType::float32,
+                                     .global = block_.global,
+                                     .compression = "deflate"});
+        out.put(*packed_id_, block_, std::span<const float>(packed_));
     }
 
   private:
     hakobi::Block block_;
+    std::optional<hakobi::FieldId> packed_id_;
     std::vector<double> eta_;
     std::vector<float> packed_;
 };
@@ -61,7 +65,9 @@ class OnMesh {
         p_.assign(num_cells, step);
         t_.assign(2 * (num_cells + 1), static_cast<float>(step));
         out.put({.name = "p", .data = std::span<const double>(p_), .on = hakobi::On::cells});
-        out.put({.name = "T", .data = std::span<const float>(t_), .on = hakobi::On::points});
+        if (!t_id_)
+            t_id_ = out.define({.name = "T", .type = hakobi::ValueType::float32, .on = hakobi::On::points});
+        out.put(*t_id_, {}, std::span<const float>(t_));
     }
 
   private:
@@ -69,6 +75,7 @@ class OnMesh {
     static constexpr std::uint8_t quadrilateral = 9;
     std::vector<double> points_, p_;
     std::vector<float> t_;
+    std::optional<hakobi::FieldId> t_id_;
     std::vector<std::int64_t> connectivity_, offsets_ = {0};
     std::vector<std::uint8_t> types_ = std::vector(num_cells, quadrilateral);
 };

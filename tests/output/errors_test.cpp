@@ -113,6 +113,21 @@ TEST_P(AfterOneStep, AnotherTypeOnOneRankIsAnError) {
     expect_failed(error, ErrorCode::invalid_argument);
 }
 
+TEST_P(AfterOneStep, AnotherTypeThanInTheStepBeforeIsAnError) {
+    static const std::vector<float> floats(23 * 37);
+    const Error error = error_of([&] {
+        out->begin_step(1);
+        const Block block = split({23, 37}, comm.size(), comm.rank());
+        const auto values = std::span(floats).first(static_cast<std::size_t>(block.num_elements()));
+        out->put({.name = "eta", .units = "m", .block = block, .data = values});
+        out->end_step();
+    });
+    EXPECT_STREQ(
+        error.what(),
+        "field eta: its values are float, and those of earlier steps double: all steps have one type");
+    expect_failed(error, ErrorCode::invalid_argument);
+}
+
 TEST_P(AfterOneStep, AnotherTimeOnOneRankIsAnError) {
     if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
     expect_failed(error_of([&] {

@@ -189,3 +189,21 @@ def test_python_ends_all_ranks_with_one_line(
     assert len([text for text in finished.stderr.splitlines() if text.startswith(line)]) == 1, finished.stderr
     assert "Traceback" not in finished.stderr
     assert "before" in finished.stdout
+
+
+@pytest.mark.parametrize(("ranks", "lines"), [(1, 0), (3, 1)])
+def test_python_ends_all_ranks_with_any_exception_of_one(
+    tmp_path: Path, mpi4py_environment: dict[str, str], ranks: int, lines: int
+) -> None:
+    """Without it the others wait in the barrier until somebody kills the job."""
+    (tmp_path / "run.py").write_text(
+        RAISES.replace("comm.rank == 1", "comm.rank == comm.size - 1").replace("hakobi.InputError", "ValueError")
+    )
+    program = Program(Path(sys.executable), FLAVOUR)
+    finished = launch.run(
+        program, [str(tmp_path / "run.py"), "one"], ranks, timeout_s=60, extra_environment=mpi4py_environment
+    )
+    assert finished.status == 1, finished.stderr
+    assert finished.stderr.count("Traceback") == 1, finished.stderr
+    told = f"hakobi: rank {ranks - 1}: ValueError: the solver's own"
+    assert finished.stderr.splitlines().count(told) == lines, finished.stderr

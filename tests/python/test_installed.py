@@ -226,7 +226,7 @@ def alone(tmp_path: Path) -> str:
     return f"sys.path[:] = [p for p in sys.path if 'site-packages' not in p] + [{str(folder)!r}]\n" + COMMAND
 
 
-@pytest.mark.parametrize("words", ["bench collective", "compare", "demo", "report stream", "study mpi-cache"])
+@pytest.mark.parametrize("words", ["bench collective", "compare", "report stream", "study mpi-cache"])
 def test_without_the_workbench_its_commands_say_how_to_get_it(
     wheel: Path, alone: str, tmp_path: Path, words: str
 ) -> None:
@@ -235,6 +235,12 @@ def test_without_the_workbench_its_commands_say_how_to_get_it(
     said = f"hakobi: '{first}' is in hakobi-lab, which is not installed: {plugins.HOW_TO_GET_IT}\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
     assert f" {first} " not in python(wheel, alone % ["--help"], tmp_path).stdout
+
+
+def test_without_the_workbench_the_demo_is_the_quick_one(wheel: Path, alone: str, tmp_path: Path) -> None:
+    done = python(wheel, alone % ["demo"], tmp_path)
+    said = f"hakobi demo: the study is in hakobi-lab, which is not installed: {plugins.HOW_TO_GET_IT}; "
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}hakobi demo --quick needs none\n")
 
 
 def test_a_command_without_its_libraries_names_the_extra(wheel: Path, alone: str, tmp_path: Path) -> None:

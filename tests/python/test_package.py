@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import hakobi
-from hakobi import extras
+from hakobi import cli, extras
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,6 +44,17 @@ def test_every_extra_that_is_advised_is_in_pyproject() -> None:
         wanted = " ".join(project["optional-dependencies"][extra]).lower().replace("-", "_")
         for module in modules:
             assert module.lower() in wanted, (extra, module)
+
+
+def test_the_wheels_page_has_no_links_into_the_repository_and_names_commands_that_are_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / project["readme"]).read_text()
+    assert re.findall(r"\]\((?!https?://)", text) == []
+    commands = set(re.findall(r"^hakobi (\w+)", text, re.MULTILINE))
+    assert len(commands) >= 4
+    assert commands <= set(cli.COMMANDS)
+    (program,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    compile(program, "packaging/wheel/README.md", "exec")
 
 
 WITHOUT_EXTRAS = """

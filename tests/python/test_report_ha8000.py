@@ -28,8 +28,8 @@ def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     assert ("other-node" in result.stdout) or os.geteuid() != 0
 
 
-def measured(times: dict[tuple[str, int], tuple[float, float]]) -> Outcome:
-    """(transport, bytes) -> microseconds hot and cold; seven rounds that scatter by a thousandth."""
+def measured(times: dict[tuple[str, int], tuple[float, float]], rounds: int = 7) -> Outcome:
+    """(transport, bytes) -> microseconds hot and cold; rounds that scatter by a thousandth."""
     plan = session.Plan(2, "sendrecv", "", (), 7, 1.0, "", True, 1.0)
     outcome = Outcome(plan, "openmpi", {}, machine={"l2_bytes": 1 << 20, "l3_bytes": 1 << 25})
     lines: list[Record] = [
@@ -43,7 +43,7 @@ def measured(times: dict[tuple[str, int], tuple[float, float]]) -> Outcome:
         }
         for (name, size), both in times.items()
         for contender, value in zip(("hot", "cold"), both, strict=True)
-        for number in range(7)
+        for number in range(rounds)
     ]
     outcome.measured = session.figures_of(lines)
     outcome.texts = {
@@ -71,6 +71,20 @@ def test_what_the_cache_makes_of_a_benchmark_is_found() -> None:
     even = measured({key: (both[0], both[0]) for key, both in CACHE.items()})
     assert ha8000._inflated(even).agrees is False
     assert ha8000._peak(even).agrees is False
+
+
+def test_what_was_measured_once_speaks_against_nobody() -> None:
+    even = measured({key: (both[0], both[0]) for key, both in CACHE.items()}, rounds=2)
+    findings = [ha8000._inflated(even), ha8000._peak(even), ha8000._without_memory(even)]
+    assert [finding.agrees for finding in findings] == [None, None, None]
+    assert findings[0].because == "no size was measured 3 times."
+
+
+def test_ratios_within_their_spread_agree_with_nobody() -> None:
+    same = dict.fromkeys(CACHE, (10.0, 20.0))
+    finding = ha8000._without_memory(measured(same))
+    assert finding.agrees is None
+    assert "at 0 of 2 sizes, farther at 0" in finding.because
 
 
 def test_regions_are_bounded_by_the_library_and_the_cache() -> None:

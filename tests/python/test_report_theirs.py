@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hakobi import conditions
 from hakobi.measuring.session import LOADED
 from hakobi.table import Table
+from hakobi_lab.report import Report
 from hakobi_lab.reports import page, theirs
 from hakobi_lab.reports.published import REPORTS
 
@@ -34,6 +37,16 @@ def test_their_values_stand_on_the_page(name: str) -> None:
             assert all(cell in html for cell in shown)
         if isinstance(values, str):
             assert f"In the report: {values}." in html
+
+
+def test_a_table_that_a_window_would_cut_is_set_smaller() -> None:
+    narrow, wide = (Table("Rates", ["size", *(f"method {i}" for i in range(count))]) for count in (3, 12))
+    for table in (narrow, wide):
+        table.add(*["12.34 ± 0.56"] * len(table.columns))
+    report = Report("Rates")
+    for table in (narrow, wide):
+        report.table(table)
+    assert re.findall(r'<div class="(scroll[^"]*)"', report.to_html()) == ["scroll", "scroll wide"]
 
 
 def test_their_shares_are_those_of_their_times() -> None:

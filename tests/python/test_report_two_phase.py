@@ -24,8 +24,10 @@ def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     result = hakobi(*arguments, "--page", tmp_path / "p.html", "--figures", tmp_path / "figures")
     assert result.status == 0, result.stderr
     text = (tmp_path / "p.html").read_text()
+    here = {"Figure 1": "2 processes", "Figure 2": "4 processes"}
     for place, what in REPORTS["two-phase"].items.items():
-        assert f"<h2>{place}: {what}</h2>" in text.replace("&#39;", "'")
+        own = f" (here: {here[place]})" if place in here else ""
+        assert f"<h2>{place}: {what}{own}</h2>" in text.replace("&#39;", "'")
     assert "Not shown" not in text
     assert "conclude nothing" in text
     names = {path.name for path in (tmp_path / "figures").iterdir()}

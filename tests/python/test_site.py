@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -64,6 +65,36 @@ QUESTIONS = {
 }
 
 
+#: Words that people type into the search -> pages that answer them: one is among the first three hits.
+#: Written before the search was.
+SEARCHES = {
+    "can I use it with HDF5": ("docs/questions", "docs/drop-in"),
+    "is it faster than PnetCDF": ("docs/questions", "docs/compared"),
+    "which file system": ("docs/questions", "docs/platforms", "docs/storage"),
+    "my job was killed, how do I continue": ("docs/questions", "docs/steps"),
+    "how do I install it without root": ("docs/install",),
+    "what happens when the disk is full": ("docs/questions",),
+    "which MPI libraries are supported": ("docs/platforms",),
+    "can two threads write at the same time": ("docs/threads",),
+    "how do I write from Fortran": ("docs/languages",),
+    "numpy example": ("docs/languages", "docs/first-hour", "docs/questions"),
+    "read one step with xarray": ("docs/questions",),
+    "does it work on a GPU": ("docs/gpu",),
+    "how many aggregators should I use": ("docs/questions", "docs/hints"),
+    "Lustre stripe size": ("docs/questions", "docs/storage"),
+    "write to an S3 bucket": ("docs/steps", "docs/storage"),
+    "look at results in a browser": ("docs/post",),
+    "what does error code 9 mean": ("docs/errors",),
+    "environment variables": ("docs/environment",),
+    "restart on another number of ranks": ("docs/first-hour", "docs/questions", "docs/steps"),
+    "how do I run it with slurm": ("docs/slurm", "docs/questions"),
+    "difference to ADIOS2": ("docs/compared", "docs/migrating/adios2"),
+    "unstructured mesh for ParaView": ("docs/meshes",),
+    "why is my output slow": ("docs/questions", "docs/engine", "docs/own-study"),
+    "how do I compress fields": ("docs/steps",),
+}
+
+
 def page_of(link: str, page: str) -> str:
     """The page that a link of another one leads to, without suffix; "" where that is no page."""
     file = link.partition("#")[0]
@@ -100,6 +131,21 @@ def unanswered(read: Callable[[str], tuple[str, list[str]]]) -> list[str]:
 
 def test_questions_are_answered_two_clicks_from_the_start() -> None:
     assert unanswered(markdown) == []
+
+
+def test_every_figure_of_the_comparison_stands_on_its_page() -> None:
+    """A row without a link is of the page above it."""
+    page, found = Path(), 0
+    for line in (ROOT / "docs" / "compared.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("| ") or len(cells) != 4 or cells[0].startswith("what"):
+            continue
+        if link := re.search(r"\]\(([^)#]+)", cells[3]):
+            page = ROOT / "docs" / link.group(1)
+        figures = re.findall(r"\d+\.\d+", " ".join(cells[1:3]).replace("FDB 5.25", "FDB"))
+        assert [figure for figure in figures if figure not in page.read_text()] == [], cells[0]
+        found += len(figures)
+    assert found >= 40
 
 
 SERIES = """
@@ -190,15 +236,24 @@ def test_the_site_answers_and_finds(tmp_path: Path) -> None:
     if not (SITE / "search.html").exists():
         pytest.skip("the site is not built: make docs")
     assert unanswered(built) == []
-    address = f"{(SITE / 'search.html').as_uri()}?q=aggregator"
-    options = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}",
-        "--virtual-time-budget=5000",
-    ]
-    done = subprocess.run(
-        ["chromium", *options, "--dump-dom", address], capture_output=True, text=True, timeout=100, check=False
-    )
-    assert "docs/hints.html" in done.stdout
+    assert "docs/hints" in hits("aggregator", tmp_path)
+
+
+def hits(query: str, folder: Path) -> list[str]:
+    """The pages that the site's search shows for it, the best first."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--virtual-time-budget=5000"]
+    address = f"{(SITE / 'search.html').as_uri()}?q={urllib.parse.quote_plus(query)}"
+    command = ["chromium", *options, "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    found = re.search(r'<div id="search-results">.*', done.stdout, re.DOTALL)
+    links = re.findall(r'<a href="([^"?#]+)\.html', found.group(0)) if found else []
+    return list(dict.fromkeys(links))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("query", SEARCHES)
+def test_the_site_is_searched_by_questions(tmp_path: Path, query: str) -> None:
+    if not (SITE / "search.html").exists():
+        pytest.skip("the site is not built: make docs")
+    first = hits(query, tmp_path)[:3]
+    assert set(first) & set(SEARCHES[query]), first

@@ -43,7 +43,7 @@ STOP_S = float(os.environ.get("HAKOBI_STOP_S", "2"))
 SHAPE = (96, 160)
 
 WRITER = """
-import sys, time
+import os, sys, time
 import numpy as np
 import hakobi
 prefix, told, num_steps, pause_s, if_exists, format, ny = sys.argv[1:8]
@@ -52,20 +52,26 @@ comm = hakobi.Comm.duplicate()
 shape = (int(ny), 160)
 axes = [hakobi.Axis("lat", "degrees_north", np.linspace(-10, 10, shape[0]), "latitude"),
         hakobi.Axis("lon", "", [])]
-out = hakobi.Output.create(comm, prefix, if_exists=if_exists, format=format, axes=axes)
+more = dict(word.split("=") for word in sys.argv[8:] if "=" in word)
+if more.get("steps_per_file", "all") != "all":
+    more["steps_per_file"] = int(more["steps_per_file"])
+out = hakobi.Output.create(comm, prefix, if_exists=if_exists, format=format, axes=axes, **more)
+raw = out.define("raw", "1", shape, "float32")
 block = hakobi.split(shape, comm.size, comm.rank)
 first = int(open(told + ".next").read()) if if_exists == "resume" else 0
 for step in range(first, num_steps):
     out.begin_step(10.0 * step)
     values = np.arange(shape[0] * 160).reshape(shape)[block.slices] + step + 0.5
     out.put("eta", "m", block, values, compression="zstd" if format == "zarr" else "none")
-    out.put("raw", "1", block, values.astype(np.float32))
+    out.put(raw, block, values.astype(np.float32))
     if step == first:
         out.put("mask", "1", block, (values > 100).astype(np.int8), is_static=True)
     out.end_step()
     if comm.rank == 0:
         with open(told, "a") as file:
             print(step, file=file)
+    if "die" in sys.argv[8:] and step == num_steps - 1:
+        os.kill(os.getpid(), 9)
     time.sleep(pause_s)
 if "wait" in sys.argv[8:]:
     time.sleep(120)
@@ -81,7 +87,7 @@ with hakobi.Input.open(sys.argv[1]) as steps:
     for step in steps.steps:
         eta = np.arange(96 * 160).reshape(96, 160) + step + 0.5
         assert np.array_equal(steps.read("eta", step=step), eta), step
-        assert np.array_equal(steps.read("raw", step=step), eta.astype(np.float32)), step
+        assert np.array_equal(steps.read_independent("raw", step=step), eta.astype(np.float32)), step
         print(step)
 """
 GATHER = "import sys, hakobi; print(hakobi.gather_pieces(sys.argv[1]).incomplete, file=sys.stderr)"
@@ -120,9 +126,9 @@ class Place:
         return self.environment | stage | more
 
     def write(
-        self, num_steps: int, if_exists: str = "fail", kind: str = "zarr", ny: int = 96, **more: str
+        self, num_steps: int, if_exists: str = "fail", kind: str = "zarr", ny: int = 96, *words: str, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        arguments = self.arguments(num_steps, 0, if_exists, kind, ny)
+        arguments = [*self.arguments(num_steps, 0, if_exists, kind, ny), *words]
         return run_python(WRITER, self.folder, *arguments, **self.settings(**more))
 
     def start(
@@ -252,6 +258,42 @@ def test_a_group_has_the_same_bytes_as_in_a_folder(
     assert not list(any_place.stage.iterdir())
 
 
+def test_the_stage_may_be_an_option(any_place: Place) -> None:
+    """As HAKOBI_STAGE says it, for a run that resumes, too; who opens the steps after a kill needs neither."""
+    option = f"stage={any_place.stage}"
+    wrote = any_place.write(2, "fail", "zarr", 96, option, HAKOBI_STAGE="")
+    assert wrote.returncode == 0, wrote.stderr
+    assert not list(any_place.stage.iterdir())
+    Path(f"{any_place.told}.next").write_text("2")
+    slow = {"HAKOBI_STAGE": "", "HAKOBI_STAGE_RATE": "1", "HAKOBI_ASYNCHRONOUS": "0"}
+    process = any_place.start(4, 0, "wait", option, if_exists="resume", **slow)
+    wait_until(lambda: len(any_place.accepted()) == 4, process)
+    assert any_place.kind == "rados" or any_place.shown() == 2
+    process.kill()
+    process.communicate()
+    assert any_place.read() == set(range(4))
+    assert not list(any_place.stage.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "why"),
+    [
+        ("parallel", "netcdf4", "is no folder of a file system, and MPI-IO knows no such files"),
+        ("per-process", "netcdf4", "is no folder of a file system, and pieces need folders"),
+        ("root", "zarr", "steps of the format zarr are put there whole, over a stage: set the option stage"),
+    ],
+)
+def test_what_ceph_does_not_take_is_refused(
+    request: pytest.FixtureRequest, tmp_path: Path, method: str, kind: str, why: str
+) -> None:
+    place = place_on("rados", request, tmp_path)
+    refused = place.write(1, "fail", kind, 96, f"method={method}", HAKOBI_STAGE="")
+    assert refused.returncode != 0
+    assert why in refused.stderr.splitlines()[-1], refused.stderr
+    assert not place.accepted()
+    assert place.read() == set()
+
+
 def test_xarray_opens_the_group_in_the_bucket(bucket: Place) -> None:
     assert bucket.write(3).returncode == 0
     with xarray.open_zarr(ObjectStore(bucket.store(), read_only=True), consolidated=True) as data:
@@ -344,6 +386,28 @@ def test_a_killed_run_loses_nothing_that_it_accepted(any_place: Place, seed: int
     named = {step for step in missing if f"step {step} was not stored whole" in opened + told}
     assert missing == named, (opener, opened, told)
     assert settings["HAKOBI_ASYNCHRONOUS"] == "1" or not missing
+
+
+@pytest.mark.parametrize("steps_per_file", ["1", "2", "all"])
+def test_hidden_steps_of_a_killed_run_without_a_stage_are_named(
+    request: pytest.FixtureRequest, tmp_path: Path, steps_per_file: str
+) -> None:
+    """The last one is still on its way when the run is killed."""
+    place = place_on("rados", request, tmp_path)
+    ny, option, alone = 20_000, f"steps_per_file={steps_per_file}", {"HAKOBI_STAGE": "", "HAKOBI_ASYNCHRONOUS": "1"}
+    killed = place.write(4, "fail", "netcdf4", ny, option, "die", **alone)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert place.accepted() == set(range(4))
+    Path(f"{place.told}.next").write_text("4")
+    opened = place.write(4, "resume", "netcdf4", ny, option, **alone)
+    assert opened.returncode == 0, opened.stderr
+    shown = place.run("import sys, hakobi; print(*hakobi.Input.open(sys.argv[1]).steps)")
+    steps = {int(word) for word in shown.stdout.split()}
+    assert shown.returncode == 0 or "no whole step" in shown.stderr, shown.stderr
+    assert 3 not in steps
+    assert {int(step) for step in re.findall(r"step (\d+) was not stored whole", opened.stderr)} == set(
+        range(4)
+    ) - steps
 
 
 @pytest.mark.parametrize("opener", ["fail", "resume", "replace", "read", "gather"])

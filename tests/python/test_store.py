@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -159,6 +160,26 @@ def test_the_command_lists_wipes_and_checks(store: Store, capfd: pytest.CaptureF
     assert run(["store", "list", path, "param=t,step=0", "--json"]) == 0
     listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert {line["key"]["param"] for line in listed} == {"130"}
+    assert run(["store", "list", path, "param=t,step=0"]) == 0
+    whole = capfd.readouterr().out.splitlines()
+    assert [line for line in whole if re.search("=(,|$)", line)] == []  # keywords that no field of the store has
+    assert run(["store", "list", path, "param=t,step=0", "--short"]) == 0
+    head, *short = capfd.readouterr().out.splitlines()
+    assert head.startswith(f"all {len(whole)}: class=od,")
+    assert all(words.startswith("levelist=") and words in line for words, line in zip(short, whole, strict=True))
+    assert run(["store", "list", path, whole[0], "--short"]) == 0
+    assert capfd.readouterr().out.splitlines() == whole[:1]
+    assert run(["store", "check", path, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out) == {
+        "in_order": True,
+        "deep": False,
+        "fields": 12,
+        "lost": 0,
+        "writers_at_work": 0,
+        "damage": [],
+        "orphans": [],
+        "orphan_bytes": 0,
+    }
     assert run(["store", "where", path, "param=t,step=0"]) == 0
     places = [f"{line['file']} {line['offset_bytes']} {line['length_bytes']}" for line in listed]
     assert [line.split(" ", 1)[1] for line in capfd.readouterr().out.splitlines()] == places

@@ -10,7 +10,7 @@ from hakobi import statistics
 from hakobi.measuring import transports
 from hakobi.table import Table
 from hakobi.words import binary_text, count_text, list_text
-from hakobi_lab.reports.page import Content, Drawing, Finding
+from hakobi_lab.reports.page import MIN_SAMPLES, Content, Drawing, Finding
 from hakobi_lab.reports.running import Order
 from hakobi_lab.studies.mpi_cache import pages, session
 from hakobi_lab.studies.mpi_cache.session import Figure, Outcome
@@ -181,7 +181,12 @@ def _add_without_memory(content: Content, outcome: Outcome) -> None:
 
 
 def _rated(outcome: Outcome, name: str) -> list[Figure]:
-    return [figure for figure in outcome.measured.get(name, []) if figure.counted_bytes]
+    """The sizes whose figures can be told from chance."""
+    return [
+        figure
+        for figure in outcome.measured.get(name, [])
+        if figure.counted_bytes and min(figure.hot_s.count, figure.cold_s.count) >= MIN_SAMPLES
+    ]
 
 
 def _inflated(outcome: Outcome) -> Finding:
@@ -189,7 +194,7 @@ def _inflated(outcome: Outcome) -> Finding:
     figures = _rated(outcome, _DEFAULT)
     inflated = [figure for figure in figures if figure.cache_inflated]
     if not figures:
-        return Finding(published, None, "nothing was measured.")
+        return Finding(published, None, f"no size was measured {MIN_SAMPLES} times.")
     text = f"{len(inflated)} of {count_text(len(figures), 'size')} are faster from the cache, outside the spread"
     if inflated:
         worst = max(inflated, key=lambda figure: figure.ratio.estimate)
@@ -203,7 +208,7 @@ def _peak(outcome: Outcome) -> Finding:
     published = "The benchmark's bandwidth peaks at 32 to 128 KiB, a peak of the cache."
     figures = _rated(outcome, _DEFAULT)
     if len(figures) < 3:
-        return Finding(published, None, "too few sizes.")
+        return Finding(published, None, f"fewer than three sizes were measured {MIN_SAMPLES} times.")
     top = max(figures, key=lambda figure: figure.rate("hot").median)
     hot, cold = (top.rate(contender).median for contender in ("hot", "cold"))
     text = f"the hot curve is highest at {binary_text(top.bytes)}, {hot:.1f} GB/s; cold buffers reach {cold:.1f} there."
@@ -218,7 +223,21 @@ def _without_memory(outcome: Outcome) -> Finding:
             ratios[name] = statistics.summarise([figure.ratio.estimate for figure in figures]).median
     if len(ratios) < 2:
         return Finding(published, None, f"{_OFF}: {outcome.skipped.get(_OFF, 'not measured')}.")
+    told = [_agrees_better(outcome, size) for size in sorted({figure.bytes for figure in _rated(outcome, _OFF)})]
+    better, worse = told.count(True), told.count(False)
     text = (
-        f"median of cold over hot times: {ratios[_DEFAULT]:.2f} by default, {ratios[_OFF]:.2f} without shared memory."
+        f"median of cold over hot times: {ratios[_DEFAULT]:.2f} by default, {ratios[_OFF]:.2f} without shared memory; "
+        f"nearer to 1 without it at {better} of {count_text(len(told), 'size')}, farther at {worse}, beyond the spread."
     )
-    return Finding(published, ratios[_OFF] < ratios[_DEFAULT], text)
+    return Finding(published, None if better == worse == 0 else better > worse, text)
+
+
+def _agrees_better(outcome: Outcome, size: int) -> bool | None:
+    """Whether cold over hot is less without shared memory at a size; None where the spreads overlap."""
+    intervals = [
+        figure.ratio.interval for name in (_DEFAULT, _OFF) for figure in _rated(outcome, name) if figure.bytes == size
+    ]
+    if len(intervals) < 2:
+        return None
+    shared, off = intervals
+    return True if off.high < shared.low else False if off.low > shared.high else None

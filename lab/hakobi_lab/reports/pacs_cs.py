@@ -188,6 +188,7 @@ def _add_histogram(content: Content, runs: _Runs) -> None:
     if not spreads:
         content.starve(item.place, "no contender was finished")
         return
+    item.here = f"{num:,} exchanges" if num != _NUM_EXCHANGES else ""
     what = f"{num:,} exchanges of {binary_text(_HISTOGRAM_BYTES)} both ways in three dimensions"
     item.shown += [
         Drawing(

@@ -49,6 +49,7 @@ class Item:
     place: str
     shown: list[Table | Drawing] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    here: str = ""  #: what was run, where it is not what the report ran
     stand_in: str = ""  #: what replaces something that this machine lacks
     absent: str = ""  #: why nothing is shown
 
@@ -169,7 +170,7 @@ def make(published: Published, content: Content, command: str) -> Report:
 
 
 def _add_item(report: Report, place: str, what: str, item: Item) -> None:
-    report.heading(f"{place}: {what}")
+    report.heading(f"{place}: {what} (here: {item.here})" if item.here else f"{place}: {what}")
     if item.absent:
         report.text(f"Not shown: {item.absent}")
     for shown in item.shown:
@@ -199,7 +200,7 @@ def places_table(published: Published, content: Content) -> Table:
     by_place = {item.place: item for item in content.items}
     for place, what in published.items.items():
         item = by_place[place]
-        here = f"not shown: {item.absent}" if item.absent else "shown"
+        here = f"not shown: {item.absent}" if item.absent else f"{item.here} shown" if item.here else "shown"
         table.add(place, what, f"{here}, with a stand-in" if item.stand_in and not item.absent else here)
     return table
 

@@ -358,13 +358,17 @@ def _add_disks(content: Content, order: Order) -> None:
     item.stand_in = f"In place of cheap disks: {DISKS.words()}; a request that does not follow the last one seeks."
 
 
+_MANY_RANKS, _FEW_RANKS = 256, 4
+
+
 def _add_many_ranks(content: Content, order: Order) -> None:
     """The third: 256 ranks. The smallest run has 4."""
     item = content.item("Question 3")
+    item.here = count_text(_FEW_RANKS, "rank") if order.smallest else ""
     plan = Plan(
         app="tsunami",
         methods=METHODS[-1:] if order.smallest else ("root", "pipelined" + HIDDEN),
-        ranks=(4,) if order.smallest else (256,),
+        ranks=(_FEW_RANKS,) if order.smallest else (_MANY_RANKS,),
         storages={"slow": Path()},
         models={"slow": SLOW},
         repetitions=1 if order.smallest else 3,

@@ -181,10 +181,12 @@ class _Survey:
         """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""
         if field is None or len(field.shape) != 2 or field.packing is not None or field.offset_bytes is None:
             return None
+        if field.num_bytes > _MOST_HEADER_BYTES:
+            return None
         stride = field.time_stride_bytes or field.num_bytes
         places = sorted({field.offset_bytes, field.offset_bytes + max(0, field.num_times - 1) * stride})
         parts = [self._file.read(field.num_bytes, place) for place in places]
-        if field.num_bytes > _MOST_HEADER_BYTES or len(parts[0]) != field.num_bytes or parts[0] != parts[-1]:
+        if len(parts[0]) != field.num_bytes or parts[0] != parts[-1]:
             return None
         return field.units, np.frombuffer(parts[0], field.dtype).reshape(field.shape)
 

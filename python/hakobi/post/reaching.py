@@ -119,6 +119,10 @@ def size_below(folder: Location) -> int:
     return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
 
 
+#: No file has more bytes, whatever a damaged one says.
+_MOST_OFFSET = (1 << 63) - 1
+
+
 class _LocalFile:
     def __init__(self, path: Path, fd: int) -> None:
         self.path: Location = path
@@ -130,11 +134,13 @@ class _LocalFile:
         return cls(path, os.open(path, _READING))
 
     def read(self, count: int, offset: int) -> bytes:
-        return os.pread(self._fd, count, offset)
+        return os.pread(self._fd, count, offset) if offset <= _MOST_OFFSET else b""
 
     def fill(self, parts: Iterable[tuple[memoryview, int]]) -> None:
         for view, offset in parts:
             while view:
+                if offset > _MOST_OFFSET:
+                    raise too_short(self.path)
                 count = os.preadv(self._fd, [view[: 1 << 30]], offset)
                 if count == 0:
                     raise too_short(self.path)

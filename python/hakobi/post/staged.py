@@ -33,7 +33,7 @@ def staged_text(prefix: Location) -> str:
     step = re.compile(rf"{name}_(\d{{6,}})\.(?:nc|hdf|zarr)(?:\.[0-9a-f]{{16}}\.(part|whole))?")
     try:
         found = [match for path in Path(folder).iterdir() if (match := step.fullmatch(path.name))]
-    except OSError:
+    except (OSError, ValueError):  # a name with a zero byte is one of nothing
         return f"steps may have not arrived: they are on the stage {folder} of node {node}"
     whole = sorted(int(match[1]) for match in found if not match[2])
     unfinished = len({match[1] for match in found if match[2]})

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "format/grib/message.hpp"
+#include "format/grib/section.hpp"
 
 namespace hakobi::format::grib {
 namespace {
@@ -40,11 +42,18 @@ Result<std::vector<std::byte>> MessageFile::read(std::int64_t at, std::int64_t l
 }
 
 Result<std::int64_t> MessageFile::find_head(std::int64_t from) {
-    for (std::int64_t at = from; at < size_bytes_; at += window_bytes) {
-        const auto window = read(at, window_bytes + head_bytes - 1);
-        if (!window.ok()) return window.status();
-        const std::size_t found = text_of(window.value()).find(head);
-        if (found != std::string_view::npos) return at + static_cast<std::int64_t>(found);
+    for (std::int64_t at = from; at < size_bytes_;) {
+        const std::int64_t end = window_at_ + std::ssize(window_);
+        if (at < window_at_ || at > end - head_bytes) {
+            auto window = read(at, window_bytes);
+            if (!window.ok()) return window.status();
+            window_ = std::move(window).value();
+            window_at_ = at;
+        }
+        const std::size_t found = text_of(window_).find(head, static_cast<std::size_t>(at - window_at_));
+        if (found != std::string_view::npos) return window_at_ + static_cast<std::int64_t>(found);
+        if (window_at_ + std::ssize(window_) == size_bytes_) break;
+        at = window_at_ + std::ssize(window_) - head_bytes + 1;
     }
     return size_bytes_;
 }
@@ -55,7 +64,8 @@ Result<std::vector<std::byte>> MessageFile::whole_at(std::int64_t at) const {
         const auto begin = read(at, size);
         if (!begin.ok()) return begin.status();
         length = message_length(begin.value());
-        if (length.ok()) break;
+        const bool is_known_later = std::ssize(begin.value()) == size && begin.value()[7] == std::byte{1};
+        if (length.ok() || !is_known_later) break;
     }
     if (!length.ok()) return length.status();
     if (length.value() > size_bytes_ - at) {
@@ -63,6 +73,11 @@ Result<std::vector<std::byte>> MessageFile::whole_at(std::int64_t at) const {
                                              std::to_string(length.value()) + " bytes, and " +
                                              std::to_string(size_bytes_ - at) + " are there");
     }
+    // Bytes that are no message may say any length: all of it is read where its end is there.
+    const auto end = read(at + length.value() - end_bytes, end_bytes);
+    if (!end.ok()) return end.status();
+    if (text_of(end.value()) != tail)
+        return Status(ErrorCode::format, "not a whole GRIB message: no 7777 at its end");
     auto bytes = read(at, length.value());
     if (!bytes.ok()) return bytes.status();
     const Status status = read_message(bytes.value()).status();

@@ -44,6 +44,8 @@ class MessageFile {
 
     storage::FilePtr file_;
     std::int64_t size_bytes_ = 0, at_ = 0;
+    std::vector<std::byte> window_;  // what was read last in search of "GRIB"
+    std::int64_t window_at_ = 0;
 };
 
 }  // namespace hakobi::format::grib

@@ -139,6 +139,17 @@ TEST_F(GribFile, ADamagedMessageEndsWhereTheNextOneBegins) {
     EXPECT_EQ(places_of("GRIB"), (Places{"0-4!"}));
 }
 
+/// A text about GRIB, or what would make a reader of all that is said read the file once for each word.
+TEST_F(GribFile, WordsThatLookLikeHeadsTakeNoTimeOfTheirOwn) {
+    const std::string far = std::string("GRIB\0\0\0\2\0\0\0\0\0\x08\0\0", 16);
+    for (const std::string& word : {std::string("GRIB edition 2, "), far}) {
+        std::string text;
+        for (int i = 0; i < 1 << 17; ++i) text += word;
+        EXPECT_EQ(places_of(text + whole + whole),
+                  (Places{"0-2097152!", "2097152-2097412", "2097412-2097672"}));
+    }
+}
+
 TEST_F(GribFile, OneThatIsNotThereIsSaid) {
     EXPECT_EQ(MessageFile::open("/none/such").status().code(), ErrorCode::not_found);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/hdf5/hdf5.hpp"
+#include "format/hdf5/virtual_list.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::format {
@@ -19,7 +20,7 @@ struct Blocks {
     storage::FilePtr file;
     std::int64_t size_bytes = 0;
     std::map<std::int64_t, std::vector<std::byte>> read = {};  // by their places, cut at the file's end
-    int length_bytes = 0;  // that a length takes in the file; 0: not looked up
+    FileCounts counts = {};                                    // not looked up where its lengths take 0 bytes
 };
 
 struct OpenedFile : DriverFile {
@@ -110,33 +111,44 @@ bool read_blocks(Blocks& blocks, std::int64_t at, std::byte* to, std::int64_t le
     return true;
 }
 
-/// The bytes of a length, by the superblock, which is at the beginning, or at 512, 1024, 2048, … bytes.
-int length_bytes_of(Blocks& blocks) {
+/// By the superblock, which is at the beginning, or at 512, 1024, 2048, … bytes.
+const FileCounts& counts_of(Blocks& blocks) {
     constexpr std::string_view signature = "\211HDF\r\n\032\n";
     std::array<std::byte, 16> start{};
-    for (std::int64_t at = 0; blocks.length_bytes == 0 && at < blocks.size_bytes;
+    for (std::int64_t at = 0; blocks.counts.length_bytes == 0 && at < blocks.size_bytes;
          at = at == 0 ? 512 : 2 * at) {
         if (!read_blocks(blocks, at, start.data(), std::ssize(start))) break;
         if (std::memcmp(start.data(), signature.data(), signature.size()) != 0) continue;
-        blocks.length_bytes = std::to_integer<int>(start[std::to_integer<int>(start[8]) < 2 ? 14 : 10]);
+        const std::size_t sizes = std::to_integer<int>(start[8]) < 2 ? 13 : 9;
+        blocks.counts = {.address_bytes = std::to_integer<int>(start[sizes]),
+                         .length_bytes = std::to_integer<int>(start[sizes + 1]),
+                         .base = at};
     }
-    return blocks.length_bytes;
+    return blocks.counts;
+}
+
+ReadBytes reader_of(Blocks& blocks) {
+    return [&blocks](std::int64_t offset, std::span<std::byte> bytes) {
+        return read_blocks(blocks, offset, bytes.data(), std::ssize(bytes));
+    };
 }
 
 std::optional<HeapCollection> collection_at(Blocks& blocks, std::int64_t at) {
-    const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) {
-        return read_blocks(blocks, offset, bytes.data(), std::ssize(bytes));
-    };
-    return HeapCollection::read(read, at, blocks.size_bytes, length_bytes_of(blocks));
+    return HeapCollection::read(reader_of(blocks), at, blocks.size_bytes, counts_of(blocks).length_bytes);
 }
 
-herr_t read_file(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+herr_t read_file(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, size_t size, void* buffer) {
     Blocks& blocks = *file_of<OpenedFile>(file).blocks;
     const auto at = static_cast<std::int64_t>(address);
     try {
         if (!read_blocks(blocks, at, static_cast<std::byte*>(buffer), static_cast<std::int64_t>(size)))
             return -1;
-        // HDF5 does not say what it reads here. Values that begin so are taken for a collection; hardly any
+        if (type == H5FD_MEM_OHDR &&
+            has_damaged_list(reader_of(blocks), at, blocks.size_bytes, counts_of(blocks))) {
+            tell({ErrorCode::format, "a virtual data set's list of sources is damaged"});
+            return -1;
+        }
+        // HDF5 does not say that it reads a collection. Values that begin so are taken for one; hardly any
         // do.
         const bool is_collection = size >= heap_signature.size() &&
                                    std::memcmp(buffer, heap_signature.data(), heap_signature.size()) == 0;

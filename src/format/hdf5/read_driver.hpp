@@ -13,7 +13,8 @@ namespace hakobi::format {
 
 /// An HDF5 file driver for files that are only read: what HDF5 asks for by a few hundred bytes at a time, in
 /// some dozens of places, is fetched in blocks, each once. Where a request takes milliseconds that is most of
-/// opening a file. HDF5 gets no damaged collection of sequences (global_heap.hpp): reading it fails.
+/// opening a file. HDF5 gets no damaged collection of sequences (global_heap.hpp), nor a header that names a
+/// damaged list of sources (virtual_list.hpp): reading it fails.
 /// Registered while the object lives.
 class ReadDriver {
   public:

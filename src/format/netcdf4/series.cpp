@@ -24,6 +24,7 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <new>
 #include <optional>
@@ -249,6 +250,8 @@ std::map<std::int64_t, SeriesSource> sources_of(hid_t file, const std::string& n
         Lengths first(static_cast<std::size_t>(num_dims)), last(first);
         check(H5Sget_select_bounds(space, first.data(), last.data()), "H5Sget_select_bounds");
         if (first.empty()) continue;
+        if (last[0] >= static_cast<hsize_t>(std::numeric_limits<std::int64_t>::max()))
+            throw Hdf5Failure("sources are beyond its records");
         found[static_cast<std::int64_t>(first[0])] = {source_named(source),
                                                       static_cast<std::int64_t>(last[0] - first[0]) + 1};
     }
@@ -384,14 +387,16 @@ Result<SeriesDescription> SeriesNetcdf4::read_series(const std::string& path) co
             }
         };
         std::int64_t at = 0;
+        const std::int64_t num_records = std::ssize(series.times);
         for (const auto& [first, source] : all) {
-            add_unmapped(first, at);
+            add_unmapped(std::min(first, num_records), at);
             if (first != at) throw Hdf5Failure("sources overlap");
+            if (source.num_records > num_records - at) throw Hdf5Failure("sources are beyond its records");
             starts.push_back(first);
             series.sources.push_back(source);
             at += source.num_records;
         }
-        add_unmapped(std::ssize(series.times), at);
+        add_unmapped(num_records, at);
         for (std::size_t f = 0; f < of_field.size(); ++f) {
             const bool is_static = series.shown.fields[f].is_static;
             std::vector<bool>& has = series.has.emplace_back(starts.size());

@@ -136,7 +136,10 @@ Result<filter::Filters> packing_of(const std::string& name, ValueType type, cons
     const Json& configuration = codecs[1].at("configuration");
     const bool is_zstd = configuration.at("cname") == "zstd";
     if (!is_zstd && configuration.at("cname") != "zlib") return other(name);
-    const int level = configuration.at("clevel").get<std::int8_t>();
+    constexpr int most_level = 9;
+    const Json& said = configuration.at("clevel");
+    if (!said.is_number_integer() || said < 0 || said > most_level) return other(name);
+    const int level = said.get<int>();
     return filter::Filters{.codec = is_zstd ? filter::Codec::zstd : filter::Codec::deflate,
                            .level = static_cast<std::int8_t>(is_zstd ? 2 * level - 1 : level),
                            .frame = filter::Frame::blosc};
@@ -283,12 +286,13 @@ Json json_of(const Attributes& attributes, std::optional<ValueType> type) {
     Json object = Json::object();
     for (const auto& [name, value] : attributes) {
         const bool as_reals = type && is_real(*type) && number_type(name, value, true) == NumberType::field;
-        const auto list = [&](const auto& numbers, auto convert) {
+        Json& said = object[name];
+        const auto list = [&said](const auto& numbers, auto convert) {
             Json all = Json::array();
             for (const auto number : numbers) all.push_back(convert(number));
-            object[name] = all.size() == 1 ? all[0] : all;
+            said = all.size() == 1 ? all[0] : all;
         };
-        if (const auto* text = std::get_if<0>(&value)) object[name] = *text;
+        if (const auto* text = std::get_if<0>(&value)) said = *text;
         if (const auto* reals = std::get_if<1>(&value)) list(*reals, real_json);
         if (const auto* integers = std::get_if<2>(&value)) {
             if (as_reals)

@@ -88,6 +88,18 @@ TEST(ZarrArray, ThatIsMadeOtherwiseIsRefused) {
     EXPECT_TRUE(is_refused("/codecs/0/configuration/codecs/0/configuration/endian", "middle"));
 }
 
+TEST(ZarrArray, ALevelThatBloscHasNotIsRefused) {
+    Array array = array_of(field_of({7, 9}, ValueType::float64), {"y", "x"});
+    array.packing = {.codec = filter::Codec::zstd, .level = 3, .frame = filter::Frame::blosc};
+    nlohmann::ordered_json document = array.to_json(3);
+    nlohmann::ordered_json& level = document["codecs"][1]["configuration"]["clevel"];
+    ASSERT_TRUE(Array::from_json("eta", document).ok());
+    for (const nlohmann::ordered_json& other : {nlohmann::ordered_json(1e300), {-1}, {10}, {1LL << 40}}) {
+        level = other.is_array() ? other[0] : other;
+        EXPECT_EQ(Array::from_json("eta", document).status().code(), ErrorCode::unsupported) << other;
+    }
+}
+
 TEST(ZarrShard, IndexSaysWhereChunksAreAndItsChecksum) {
     const std::vector<std::byte> index = shard_index({0, 100, 164}, {100, 64, 8});
     ASSERT_EQ(std::ssize(index), index_bytes(3));

@@ -114,9 +114,7 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     const Result<std::optional<storage::WholeObject>> text = store->get(name_of(folder) + "/zarr.json");
     if (!text.ok()) return text.status();
     if (!text.value()) return damaged(folder, "it has no zarr.json");
-    const std::vector<std::byte>& bytes = text.value()->bytes;
-    const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-    Result<Array> made = Array::from_json(name_of(folder), Json::parse(begin, begin + bytes.size()));
+    Result<Array> made = Array::from_json(name_of(folder), parsed(text.value()->bytes));
     if (!made.ok()) return made.status();
     const Array& array = made.value();
     if (array.shape != block.global)

@@ -273,9 +273,7 @@ Result<std::optional<Group>> read_group(const storage::Place& store) {
     if (!document.ok()) return document.status();
     if (!document.value()) return Found();
     return reading(store.path(), [&]() -> Result<Found> {
-        const std::vector<std::byte>& bytes = document.value()->bytes;
-        const auto* const text = reinterpret_cast<const char*>(bytes.data());
-        const Json root = Json::parse(text, text + bytes.size());
+        const Json root = parsed(document.value()->bytes);
         Group group{.attributes = root.at("attributes"),
                     .arrays = Json::object(),
                     .times = {},
@@ -450,6 +448,20 @@ Status add_step(const std::string& folder, const storage::Place& store, std::int
     });
 }
 
+namespace {
+
+Json parsed_or_null(std::span<const std::byte> bytes) {
+    try {
+        return parsed(bytes);
+    } catch (const Json::exception&) {
+        return nullptr;
+    } catch (const TooDeep&) {
+        return nullptr;
+    }
+}
+
+}  // namespace
+
 Status mend(const storage::Place& store) {
     Result<std::optional<Group>> found = read_group(store);
     if (!found.ok() || !found.value()) return found.status();
@@ -463,10 +475,8 @@ Status mend(const storage::Place& store) {
             Json whole = document;
             bool is_said = false;
             if (said.value()) {
-                const std::string_view text(reinterpret_cast<const char*>(said.value()->bytes.data()),
-                                            said.value()->bytes.size());
                 // One that is torn has nothing that could be kept.
-                const Json own = Json::parse(text, nullptr, false);
+                const Json own = parsed_or_null(said.value()->bytes);
                 if (own.is_object()) whole = with_others_attributes(std::move(whole), &own);
                 is_said = own == whole;
             }

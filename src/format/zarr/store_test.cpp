@@ -227,5 +227,21 @@ TEST_F(ZarrStore, LengthsAreWholeNumbers) {
     }
 }
 
+/// Copies and prints of JSON take a part of the stack for each level.
+TEST_F(ZarrStore, MetadataOfAnyDepthAreRefusedNotFollowed) {
+    ASSERT_TRUE(add(0, step_of(0, {field("eta")})).ok());
+    const std::string whole = json().dump(), eta = json("eta/zarr.json").dump();
+    constexpr std::size_t depth = 1'000'000;
+    const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+    std::ofstream(store / "zarr.json") << whole.substr(0, whole.size() - 1) << ",\"deep\":" << deep << "}";
+    EXPECT_EQ(read_group(*storage::open_place(store)).status().code(), ErrorCode::format);
+    expect_refused();
+    // An array's own is mended by the group's.
+    std::ofstream(store / "zarr.json") << whole;
+    std::ofstream(store / "eta/zarr.json") << deep;
+    EXPECT_TRUE(mend(*storage::open_place(store)).ok());
+    EXPECT_EQ(json("eta/zarr.json").dump(), eta);
+}
+
 }  // namespace
 }  // namespace hakobi::format::zarr

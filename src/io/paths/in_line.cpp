@@ -18,7 +18,7 @@ bool is_slow_in_place(const Request& request) {
 }  // namespace
 
 bool is_one_short_piece(const Request& request) {
-    return !request.file.empty() && request.file.size_bytes() <= policy().bounce &&
+    return !request.file.empty() && request.file.size_bytes() <= policy_limits::bounce &&
            request.file.num_pieces() == 1 && request.memory.num_pieces() == 1 && !is_slow_in_place(request);
 }
 

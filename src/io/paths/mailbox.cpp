@@ -44,7 +44,7 @@ bool joins(const Mail& first, std::int64_t end_bytes, const Mail& next, bool is_
     const std::int64_t gap = next.offset - end_bytes;
     // Writing joins touching pieces only: holes are not ours, and of overlapping pieces one wins a byte.
     if (is_write) return gap == 0;
-    return gap <= policy().joined_gap && end_of(next) - first.offset <= policy().most_read_run;
+    return gap <= policy().joined_gap && end_of(next) - first.offset <= policy_limits::most_read_run;
 }
 
 Status write_run(storage::File& file, std::span<const Mail> run, std::vector<std::byte>& joined) {

@@ -68,7 +68,7 @@ TEST(Small, SparseReadsAreRightAndTakeLittleMemory) {
             Region::strided((r << 22) - r * 60'000 + 77, 64, 65'536, Region::contiguous(0, 1 + r)));
     regions.push_back(Region::contiguous(123, mailbox_bytes));
     expect_read(file, regions);
-    EXPECT_LE(file.largest_read_bytes, policy().most_read_run);
+    EXPECT_LE(file.largest_read_bytes, policy_limits::most_read_run);
 }
 
 TEST(Small, NeighbouringPiecesAreOneRead) {

@@ -17,21 +17,20 @@ void OwnPieces::carry_out(const Request& request, bool is_in_flight, bool may_fi
     if (!progress.status.ok()) return;
     const OwnRequest own{request.is_write,         progress.is_ordered, file.size_bytes(),
                          file.size_bytes() - done, file.num_pieces(),   file_.service()};
-    const OwnChoice choice = choose_own(setting_, own, is_in_flight);
+    const Way way = choose_own(setting_, own, is_in_flight);
     const double start_s = now_s();
     const PiecesResult moved =
-        move(choice, may_fill_holes,
+        move(way, may_fill_holes,
              {file, request.memory, request.origin, done, file.size_bytes(), request.is_write,
-              options_.cb_buffer_bytes, choice.is_gated ? &control_.block().writers : nullptr});
+              options_.cb_buffer_bytes, own.service == Service::from_memory});
     const double end_s = now_s();
     progress.status = moved.status;
     // The bytes before it came by the shuffle, as far as the file goes.
     const std::int64_t before = done > 0 ? std::min(done, file.bytes_below(progress.end_of_file)) : 0;
     progress.bytes_moved = before + moved.bytes;
     // A writer that lost its core sleeps at the inode's lock now and then.
-    file_->profile().observe_in_line(moved.has_waited, request.is_write && !choice.is_gated
-                                                           ? static_cast<int>(policy().believed_waits)
-                                                           : 1);
+    file_->profile().observe_in_line(moved.has_waited,
+                                     request.is_write ? static_cast<int>(policy().believed_waits) : 1);
     file_.hear(file_->profile().service());
     account_.counters.storage_s += end_s - start_s;
     account_.counters.storage_bytes += moved.bytes;
@@ -39,8 +38,8 @@ void OwnPieces::carry_out(const Request& request, bool is_in_flight, bool may_fi
     account_.timeline.add({request.is_write ? "write directly" : "read directly", 0, start_s, end_s});
 }
 
-PiecesResult OwnPieces::move(const OwnChoice& choice, bool may_fill_holes, const PiecesRequest& pieces) {
-    switch (choice.way) {
+PiecesResult OwnPieces::move(Way way, bool may_fill_holes, const PiecesRequest& pieces) {
+    switch (way) {
         case Way::sieve:
             return move_by_sieving(comm_, *file_, pieces, may_fill_holes);
         case Way::in_flight:

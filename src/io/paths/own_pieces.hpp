@@ -15,7 +15,7 @@
 
 namespace hakobi::io::paths {
 
-/// A rank moves its own pieces of the file, without a shuffle. Local, but for its turns at the node's gate.
+/// A rank moves its own pieces of the file, without a shuffle. Local.
 class OwnPieces {
   public:
     OwnPieces(const Comm& comm, const FileSetting& setting, const EngineOptions& options, OpenedFile& file,
@@ -34,7 +34,7 @@ class OwnPieces {
     void close() { access_.reset(); }
 
   private:
-    PiecesResult move(const OwnChoice& choice, bool may_fill_holes, const PiecesRequest& pieces);
+    PiecesResult move(Way way, bool may_fill_holes, const PiecesRequest& pieces);
     storage::Access* access();
 
     const Comm& comm_;

@@ -35,7 +35,7 @@ Domains TwoPhase::domains_of(const RequestTotals& totals, int num_lanes) const {
                    .align_bytes = options_.striping_unit_bytes,
                    .highest_tag = mpi::highest_tag(comm_),
                    .most_cycle_bytes = of_file_.is_cycle_chosen ? most_cycle_bytes(totals) : 0,
-                   .smallest_cycle_bytes = policy().smallest_cycle,
+                   .smallest_cycle_bytes = policy_limits::smallest_cycle,
                    .stripe_bytes = of_file_.stripes.stripe_bytes,
                    .num_objects = of_file_.stripes.num_objects,
                    .num_lanes = num_lanes});
@@ -62,6 +62,11 @@ Status TwoPhase::set_up_buffers(bool is_hidden) {
     }
     const double start_s = now_s();
     Status status = crew_->set_up(comm_, wishes, aggregators_, control_.cores());
+    if (status.ok() && comm_.num_nodes() > 1) {
+        const auto kind = mpi::MessageContext::Kind::descriptions;
+        mpi::MessageContext made;  // `describe` has it from the Comm
+        status = mpi::MessageContext::get(comm_, kind, made).status;
+    }
     account_.timeline.add({"set up buffers", 0, start_s, now_s()});
     health_.is_usable = status.ok();
     return status;

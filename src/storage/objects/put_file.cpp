@@ -45,6 +45,23 @@ Status put_in_parts(File& file, std::int64_t file_bytes, const ObjectAt& to, con
     return status;
 }
 
+/// Reads up to `size_bytes`; memory is used as they come, not as a server says.
+Result<std::int64_t> read_all(const ObjectAt& object, std::int64_t size_bytes, WholeObject& whole) {
+    constexpr std::int64_t most_bytes = 64 << 20;
+    std::int64_t total = 0;
+    while (total < size_bytes) {
+        const std::int64_t wanted = std::min(most_bytes, size_bytes - total);
+        whole.bytes.resize(static_cast<std::size_t>(total + wanted));
+        const Result<std::int64_t> read = object.objects->get(
+            object.name, total, std::span(whole.bytes).last(static_cast<std::size_t>(wanted)),
+            {.version = whole.version});
+        if (!read.ok()) return read;
+        total += read.value();
+        if (read.value() < wanted) break;
+    }
+    return total;
+}
+
 }  // namespace
 
 Result<std::optional<WholeObject>> get_object(const ObjectAt& object) {
@@ -52,11 +69,9 @@ Result<std::optional<WholeObject>> get_object(const ObjectAt& object) {
         const Result<ObjectFacts> facts = object.objects->facts(object.name);
         if (facts.status().code() == ErrorCode::not_found) return std::optional<WholeObject>();
         if (!facts.ok()) return facts.status();
-        WholeObject whole{.bytes = std::vector<std::byte>(static_cast<std::size_t>(facts.value().size_bytes)),
-                          .version = facts.value().version};
-        const Result<std::int64_t> read =
-            object.objects->get(object.name, 0, whole.bytes, {.version = whole.version});
-        if (read.ok() && read.value() == std::ssize(whole.bytes)) return std::optional(std::move(whole));
+        WholeObject whole{.bytes = {}, .version = facts.value().version};
+        const Result<std::int64_t> read = read_all(object, facts.value().size_bytes, whole);
+        if (read.ok() && read.value() == facts.value().size_bytes) return std::optional(std::move(whole));
         const bool is_replaced = read.ok() || read.status().code() == ErrorCode::io ||
                                  read.status().code() == ErrorCode::not_found;
         if (is_replaced && tries < most_reads) continue;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <ctime>
 
+#include "base/checked.hpp"
 #include "base/classic_locale.hpp"
 #include "storage/objects/retry.hpp"
 #include "storage/objects/xml.hpp"
@@ -64,6 +66,10 @@ std::int64_t time_s_of(const std::string& date) {
     return ::timegm(&time);
 }
 
+std::int64_t time_ns_of(const std::string& date) {
+    return checked_multiply(time_s_of(date), 1'000'000'000).value_or(0);
+}
+
 /// The state of a try for curl's callbacks.
 struct S3Client::Exchange {
     const S3Request* request = nullptr;
@@ -105,9 +111,9 @@ struct S3Client::Exchange {
         std::string_view line(data, one * length);
         if (line.starts_with("HTTP/")) {  // the last of several answers counts (100, 200)
             exchange.answer.headers.clear();
-            const std::size_t space = line.find(' ');
-            exchange.answer.http_status =
-                space == std::string_view::npos ? 0 : std::atol(line.data() + space);
+            line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
+            exchange.answer.http_status = 0;
+            std::from_chars(line.data(), line.data() + line.size(), exchange.answer.http_status);
             return length;
         }
         const std::size_t colon = line.find(':');

@@ -68,6 +68,8 @@ class S3Client {
 /// Seconds since 1970 of "Wed, 26 Nov 2026 14:00:00 GMT" or "2026-11-26T14:00:00.000Z", in every locale; 0 of
 /// another text.
 [[nodiscard]] std::int64_t time_s_of(const std::string& date);
+/// The same in nanoseconds; 0 also of a date that these do not reach.
+[[nodiscard]] std::int64_t time_ns_of(const std::string& date);
 
 /// Everything but letters, digits and "-._~" (and "/", if told so) as %XX.
 [[nodiscard]] std::string percent_encoded(std::string_view text, bool keeps_slash = false);

@@ -20,6 +20,7 @@
 #include <charconv>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "base/crc32c.hpp"
 #include "base/md5.hpp"
@@ -199,8 +200,10 @@ class S3Objects final : public Objects {
         const S3Answer& answer = sent.value();
         if (!answer.ok()) return why_not(request, answer);
         is_bucket_known_ = true;
-        return ObjectFacts{number_of(answer.header("content-length")), without_quotes(answer.header("etag")),
-                           time_s_of(answer.header("last-modified")) * 1'000'000'000};
+        const std::int64_t size_bytes = number_of(answer.header("content-length"));
+        if (size_bytes < 0) return Status(ErrorCode::io, request.what + ": the server does not say its size");
+        return ObjectFacts{size_bytes, without_quotes(answer.header("etag")),
+                           time_ns_of(answer.header("last-modified"))};
     }
 
     Result<Listing> list(const ListMode& mode) override {
@@ -225,7 +228,9 @@ class S3Objects final : public Objects {
             if (!xml_element(xml, "ListBucketResult"))
                 return Status(ErrorCode::io, request.what + ": what the server sent is no listing");
             num_left -= take_entries(xml, mode, num_left, listing);
-            token = xml_text(xml, "IsTruncated") == "true" ? xml_text(xml, "NextContinuationToken") : "";
+            const std::string before = std::exchange(token, "");
+            if (xml_text(xml, "IsTruncated") == "true") token = xml_text(xml, "NextContinuationToken");
+            if (!token.empty() && token == before) return repeats_itself(request);
             if (num_left == 0 && !token.empty()) listing.is_whole = false;
         } while (!token.empty() && num_left > 0);
         is_bucket_known_ = true;
@@ -286,7 +291,9 @@ class S3Objects final : public Objects {
                                tag_of(xml_text(part, "ETag"), xml_text(part, "ChecksumCRC32C")),
                                number_of(xml_text(part, "Size"))});
             }
-            marker = xml_text(xml, "IsTruncated") == "true" ? xml_text(xml, "NextPartNumberMarker") : "";
+            const std::string before = std::exchange(marker, "");
+            if (xml_text(xml, "IsTruncated") == "true") marker = xml_text(xml, "NextPartNumberMarker");
+            if (!marker.empty() && marker == before) return repeats_itself(request);
         } while (!marker.empty());
         std::ranges::sort(all, {}, &UploadedPart::number);
         return all;
@@ -361,9 +368,13 @@ class S3Objects final : public Objects {
                 if (key.starts_with(prefix_ + prefix))
                     open.push_back({key.substr(prefix_.size()), xml_text(upload, "UploadId")});
             }
-            const bool has_more = xml_text(xml, "IsTruncated") == "true";
-            key_marker = has_more ? xml_text(xml, "NextKeyMarker") : "";
-            id_marker = has_more ? xml_text(xml, "NextUploadIdMarker") : "";
+            const auto before = std::pair(std::exchange(key_marker, ""), std::exchange(id_marker, ""));
+            if (xml_text(xml, "IsTruncated") == "true") {
+                key_marker = xml_text(xml, "NextKeyMarker");
+                id_marker = xml_text(xml, "NextUploadIdMarker");
+            }
+            if (!key_marker.empty() && std::pair(key_marker, id_marker) == before)
+                return repeats_itself(request);
         } while (!key_marker.empty());
         return open;
     }
@@ -380,6 +391,10 @@ class S3Objects final : public Objects {
     [[nodiscard]] std::vector<std::string> checksums(std::span<const std::byte> bytes) const {
         if (wants_md5_) return {"content-md5: " + base64(md5(bytes))};
         return {"x-amz-checksum-crc32c: " + crc_text(crc32c(bytes))};
+    }
+    /// A listing whose next page is the same one would never end.
+    static Status repeats_itself(const S3Request& request) {
+        return {ErrorCode::io, request.what + ": the server sends the same page again and again"};
     }
     /// Again with MD5, where the server asks for it.
     Result<S3Answer> send_with_checksums(S3Request& request) {
@@ -485,7 +500,7 @@ class S3Objects final : public Objects {
             objects.push_back(
                 {std::move(name),
                  {number_of(xml_text(element, "Size")), without_quotes(xml_text(element, "ETag")),
-                  time_s_of(xml_text(element, "LastModified")) * 1'000'000'000}});
+                  time_ns_of(xml_text(element, "LastModified"))}});
         }
         std::vector<std::string> prefixes;
         for (const std::string_view element : xml_elements(xml, "CommonPrefixes")) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace hakobi::storage {
@@ -33,9 +34,12 @@ std::string unescaped(std::string_view text) {
             const std::size_t end = text.find(';');
             const bool is_hex = text.size() > 2 && text[2] == 'x';
             const char* const digits = text.data() + (is_hex ? 3 : 2);
+            constexpr unsigned most_code = 0x10ffff;
             unsigned code = 0;
-            if (end != std::string_view::npos &&
-                std::from_chars(digits, text.data() + end, code, is_hex ? 16 : 10).ptr == text.data() + end) {
+            std::from_chars_result read{digits, std::errc::invalid_argument};
+            if (end != std::string_view::npos)
+                read = std::from_chars(digits, text.data() + end, code, is_hex ? 16 : 10);
+            if (read.ec == std::errc() && read.ptr == text.data() + end && code > 0 && code <= most_code) {
                 append_utf8(plain, code);
                 text.remove_prefix(end + 1);
                 continue;

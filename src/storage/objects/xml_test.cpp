@@ -28,6 +28,12 @@ TEST(Xml, WhatIsCutOffIsNoElement) {
     }
 }
 
+TEST(Xml, NumbersThatNameNoCharacterStayAsTheyStand) {
+    for (const std::string text : {"&#;", "&#x;", "&#0;", "&#x110000;", "&#99999999999;", "&#-1;", "&#x4"})
+        EXPECT_EQ(xml_text("<a>" + text + "</a>", "a"), text);
+    EXPECT_EQ(xml_text("<a>&#x10ffff;</a>", "a"), "\xf4\x8f\xbf\xbf");
+}
+
 TEST(Xml, EscapesWhatItReadsBack) {
     EXPECT_EQ(xml_text("<a>" + xml_escaped("<&>\"'x") + "</a>", "a"), "<&>\"'x");
 }

@@ -235,6 +235,36 @@ static void views_with_lower_bounds(void) {
     MPI_Type_free(&pieces);
 }
 
+// ROMIO's flatten.c puts all subarrays of an indexed type but the first one where they are not.
+static void views_of_several_subarrays(void) {
+    const int extents[] = {4, 4}, counts[] = {2, 2}, start[] = {1, 1}, one[] = {1, 1}, in_order[] = {0, 1};
+    const MPI_Aint at[] = {0, 64};
+    MPI_Datatype block, views[2];
+    MPI_Type_create_subarray(2, extents, counts, start, MPI_ORDER_C, MPI_INT, &block);
+    MPI_Type_create_hindexed(2, one, at, block, &views[0]);
+    MPI_Type_indexed(2, one, in_order, block, &views[1]);
+    const int places[] = {5, 6, 9, 10, 21, 22, 25, 26};  // in ints
+    for (int kind = 0; kind < 2; ++kind) {
+        MPI_File file = make("subarrays.dat", 0);
+        int values[8], found[32];
+        MPI_Type_commit(&views[kind]);
+        for (int i = 0; i < 8; ++i) values[i] = 100 * rank + i;
+        expect_success(MPI_File_set_view(file, 128 * rank, MPI_INT, views[kind], "native", MPI_INFO_NULL),
+                       "a view of several subarrays");
+        expect_success(MPI_File_write_all(file, values, 8, MPI_INT, MPI_STATUS_IGNORE), "write_all in it");
+        MPI_File_sync(file);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+        memset(found, 0, sizeof found);
+        MPI_File_read_at(file, 128 * rank, found, sizeof found, MPI_BYTE, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 8; ++i)
+            expect(found[places[i]] == values[i], "a value behind several subarrays", found[places[i]]);
+        MPI_File_close(&file);
+        MPI_Type_free(&views[kind]);
+    }
+    MPI_Type_free(&block);
+}
+
 // From now on this thread, and those that it starts, open files as their modes say, also where the user is
 // root.
 static void obey_modes(void) {
@@ -287,6 +317,7 @@ int main(int argc, char** argv) {
     use_names();
     view_of_nothing();
     views_with_lower_bounds();
+    views_of_several_subarrays();
     obey_modes();
     if (!is_shared)
         write_around_holes_without_reading();  // else OMPIO opens the file, which wants to read it

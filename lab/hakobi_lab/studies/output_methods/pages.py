@@ -53,10 +53,7 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
     for warning in study.warnings():
         report.warn(warning)
     report.heading("What was found")
-    is_named = len(summary.storages()) > 1
     report.bullets([tables.finding(row) for row in summary.rows])
-    report.bullets([tables.verdict(row, is_named=is_named) for row in summary.rows])
-    report.bullets(tables.cache_notes(summary, study.conditions))
     if len(summary.rows) == 1:
         report.figure(
             figures.times_figure(summary.rows[0], "Time of a run", SHORT),
@@ -81,15 +78,17 @@ def make_report(study: Study, wave: Wave | None, gauges: Gauges | None = None) -
             name="speed-up",
             data=figures.speed_up_data(study, summary),
         )
-    report.figure(
-        figures.share_figure(summary),
-        "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A hollow mark: it is "
-        "not above zero (the output's time disappears in the scatter of the runs), or there was one round.",
-        "Bar chart. " + _share_words(summary),
-        name="output-share",
-        data=figures.share_data(study, summary),
-    )
+    if len(summary.rows) > 1:  # of one row the bars of times say the same
+        report.figure(
+            figures.share_figure(summary),
+            "Output time as a part of the run's time: medians, whiskers from quartile to quartile. A hollow mark: it "
+            "is not above zero (the output's time disappears in the scatter of the runs), or there was one round.",
+            "Bar chart. " + _share_words(summary),
+            name="output-share",
+            data=figures.share_data(study, summary),
+        )
     report.table(tables.make_table(summary, study.conditions, study.outcome.end))
+    report.bullets(tables.cache_notes(summary, study.conditions))
     _add_wave(report, wave)
     _add_gauges(report, gauges)
     report.heading("What the words mean")

@@ -118,11 +118,12 @@ def conclusion(row: Row) -> str:
 
 
 def _effect(figures: Figures) -> str:
-    """The effect of output on the run; without a figure, which may be negative, where it cannot be told from zero."""
+    """The effect of output on the run. Where it cannot be told from zero: the most that it may be; a median, or an
+    interval that begins below zero, would say that output makes runs shorter."""
     added, between = figures.added, figures.added.interval
-    if figures.is_zero and added.count > 1:
-        least, most = figures.output_time.interval.low, figures.output_time.interval.high
-        return f"adds nothing that can be told from zero ({least:.2f} to {most:.2f} s)"
+    if added.count > 1 and (figures.is_zero or between.low <= 0):
+        most_s = max(0.0, figures.output_time.interval.high)
+        return f"adds at most {most_s:.2f} s, which cannot be told from zero"
     if added.median >= 0.5:
         range_text = f" ({1 + between.low:.2f} to {1 + between.high:.2f})" if added.count > 1 else ""
         return f"makes the run {1 + added.median:.2f} times as long{range_text}"

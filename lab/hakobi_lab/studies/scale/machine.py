@@ -152,6 +152,8 @@ def parse(text: str, path: Path) -> Machine:
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: no TOML: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: no machine file: lists in lists without end") from error
     lines = _lines(text)
 
     def wrong(where: str, what: str) -> InputError:

@@ -442,41 +442,46 @@ Job left_calls(int num_ranks, std::int64_t num_calls) {
 
 }  // namespace
 
-std::vector<Protocol> protocols(bool is_long) {
-    const Bounds early{.num_early_returns = 1}, few_switches{.most_switches = 2};
-    std::vector<Protocol> all{
-        {"team of 2, 3 rounds", [] { return team(2, 3); }, early},
-        {"team of 3, 2 rounds", [] { return team(3, 2); }, few_switches},
-        {"places in turn: 2 ranks, 4 rounds", [] { return places_in_turn(2, 4); }},
-        {"node round of 2, 4 rounds", [] { return node_round(2, 4); }, early},
-        {"node round of 3, 2 rounds", [] { return node_round(3, 2); }, few_switches},
-        {"halo channel of 2, 2 exchanges", [] { return channel(2, 2); }},
-        {"writing: 2 ranks, 1 buffer, 2 turns", [] { return writing(2, 1, 2); }, {}, true},
-        {"reading: 2 ranks, 1 buffer, 2 turns", [] { return reading(2, 1, 2); }},
-        {"by lanes: 1 rank, 2 turns", [] { return by_lanes(1, 2); }},
-        {"staging: 2 ranks, 3 turns", [] { return staging(2, 3); }, early, true},
-        {"queue that comes round", [] { return queue(2); }, {}, true},
-        {"ahead: 2 ranks, 3 calls, the 3rd closes", [] { return ahead(2, 3, 2); }},
-        {"left calls: 2 ranks, 2 calls", [] { return left_calls(2, 2); }},
-    };
-    if (!is_long) return all;
-    const Bounds some_switches{.most_switches = 4};
+std::vector<Protocol> protocols() {
+    const Bounds all, early{.num_early_returns = 1}, few_switches{.most_switches = 2},
+        some_switches{.most_switches = 4};
+    using enum Effort;
     return {
-        {"team of 3, 3 rounds", [] { return team(3, 3); }, some_switches},
-        {"team of 4, 2 rounds", [] { return team(4, 2); }, few_switches},
-        {"places in turn: 3 ranks, 3 rounds", [] { return places_in_turn(3, 3); }, some_switches},
-        {"node round of 3, 4 rounds", [] { return node_round(3, 4); }, some_switches},
-        {"halo channel of 2, 3 exchanges", [] { return channel(2, 3); }, early},
-        {"halo channel of 3", [] { return channel(3, 1); }, few_switches},
-        {"writing: 2 ranks, 2 buffers, 4 turns", [] { return writing(2, 2, 4); }},
-        {"writing: 3 ranks, 1 buffer, 2 turns", [] { return writing(3, 1, 2); }, early},
-        {"reading: 2 ranks, 2 buffers, 4 turns", [] { return reading(2, 2, 4); }, some_switches},
-        {"by lanes: 2 ranks, 2 turns", [] { return by_lanes(2, 2); }, some_switches},
-        {"staging: 3 ranks, 3 turns", [] { return staging(3, 3); }, early},
-        {"queue that comes round twice", [] { return queue(4); }},
-        {"ahead: 3 ranks, 2 calls, the 2nd closes", [] { return ahead(3, 2, 1); }, few_switches},
-        {"ahead: 2 ranks, 6 calls, the 3rd closes", [] { return ahead(2, 6, 2); }, some_switches},
-        {"left calls: 3 ranks, 2 calls", [] { return left_calls(3, 2); }, few_switches},
+        {"team of 2, 3 rounds", [] { return team(2, 3); }, seconds, early},
+        {"team of 3, 2 rounds, few switches", [] { return team(3, 2); }, seconds, few_switches},
+        {"team of 3, 2 rounds", [] { return team(3, 2); }, minutes, all},
+        {"team of 4, 2 rounds, few switches", [] { return team(4, 2); }, minutes, few_switches},
+        {"places in turn: 2 ranks, 4 rounds", [] { return places_in_turn(2, 4); }, seconds, all},
+        {"places in turn: 3 ranks, 3 rounds", [] { return places_in_turn(3, 3); }, minutes, some_switches},
+        {"node round of 2, 4 rounds", [] { return node_round(2, 4); }, seconds, early},
+        {"node round of 3, 2 rounds, few switches", [] { return node_round(3, 2); }, seconds, few_switches},
+        {"node round of 3, 4 rounds, some switches", [] { return node_round(3, 4); }, minutes, some_switches},
+        {"halo channel of 2, 2 exchanges, few switches", [] { return channel(2, 2); }, seconds, few_switches},
+        {"halo channel of 2, 2 exchanges", [] { return channel(2, 2); }, minute, all},
+        {"halo channel of 2, 3 exchanges", [] { return channel(2, 3); }, minutes, all},
+        {"halo channel of 3, no switches", [] { return channel(3, 1); }, minutes, {.most_switches = 0}},
+        {"writing: 2 ranks, 1 buffer, 2 turns", [] { return writing(2, 1, 2); }, moment, all},
+        {"writing: 2 ranks, 2 buffers, 4 turns", [] { return writing(2, 2, 4); }, minutes, all},
+        {"writing: 3 ranks, 1 buffer, 2 turns", [] { return writing(3, 1, 2); }, minutes, all},
+        {"reading: 2 ranks, 1 buffer, 2 turns", [] { return reading(2, 1, 2); }, seconds, all},
+        {"reading: 2 ranks, 2 buffers, 3 turns, few switches", [] { return reading(2, 2, 3); }, minutes,
+         few_switches},
+        {"by lanes: 1 rank, 2 turns", [] { return by_lanes(1, 2); }, seconds, all},
+        {"by lanes: 2 ranks, 2 turns, few switches", [] { return by_lanes(2, 2); }, minutes, few_switches},
+        {"staging: 2 ranks, 3 turns", [] { return staging(2, 3); }, moment, early},
+        {"staging: 3 ranks, 3 turns", [] { return staging(3, 3); }, minutes, all},
+        {"queue that comes round", [] { return queue(2); }, moment, all},
+        {"queue that comes round twice", [] { return queue(4); }, minutes, all},
+        {"ahead: 2 ranks, 3 calls, the 3rd closes, few switches", [] { return ahead(2, 3, 2); }, seconds,
+         few_switches},
+        {"ahead: 2 ranks, 3 calls, the 3rd closes", [] { return ahead(2, 3, 2); }, minute, all},
+        {"ahead: 2 ranks, 6 calls, the 3rd closes, some switches", [] { return ahead(2, 6, 2); }, minutes,
+         some_switches},
+        {"ahead: 3 ranks, 2 calls, the 2nd closes, few switches", [] { return ahead(3, 2, 1); }, minutes,
+         few_switches},
+        {"left calls: 2 ranks, 2 calls", [] { return left_calls(2, 2); }, seconds, all},
+        {"left calls: 3 ranks, 2 calls, few switches", [] { return left_calls(3, 2); }, minutes,
+         few_switches},
     };
 }
 

@@ -11,14 +11,16 @@
 
 namespace hakobi::model {
 
+/// How long it takes on one core to try it, at most: 0.2 s, 2 s, a minute, ten.
+enum class Effort : std::uint8_t { moment, seconds, minute, minutes };
+
 struct Protocol {
     std::string name;
     std::function<Job()> set_up;
+    Effort effort = Effort::seconds;
     Bounds bounds = {};
-    bool is_small = false;  ///< tried in less than 0.2 s
 };
 
-/// A size that takes a second or so, and with `is_long` those of the night.
-[[nodiscard]] std::vector<Protocol> protocols(bool is_long);
+[[nodiscard]] std::vector<Protocol> protocols();
 
 }  // namespace hakobi::model

@@ -119,9 +119,7 @@ def demo(folder: Path) -> int:
     )
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     if load > 0.5 * cores:
-        say(
-            f"hakobi: warning: the machine is busy, load {load:.1f} on {count_text(cores, 'core')}: all takes longer"
-        )
+        say(f"hakobi: warning: the machine is busy, load {load:.1f} on {count_text(cores, 'core')}: all takes longer")
     memory = Path("/dev/shm")
     with files.own_folder(memory if os.access(memory, os.W_OK) else folder) as place:
         between = _time_steps_between(machine, Path(place))

@@ -11,8 +11,11 @@
 
 namespace hakobi::model {
 
-/// How long it takes on one core to try it, at most: 0.2 s, 2 s, a minute, ten.
+/// How long it takes on one core to try it, at most: 0.2 s, 2 s, a minute. Longer ones are tried as far as
+/// `most_states_of_minutes`.
 enum class Effort : std::uint8_t { moment, seconds, minute, minutes };
+
+constexpr std::int64_t most_states_of_minutes = 2'000'000;
 
 struct Protocol {
     std::string name;

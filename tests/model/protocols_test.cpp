@@ -29,12 +29,16 @@ std::vector<Protocol> protocols_of(Effort least, Effort most) {
 std::int64_t try_all(const std::vector<Protocol>& all) {
     std::int64_t num_states = 0;
     for (const Protocol& each : all) {
-        const Outcome outcome = explore(each.set_up, {.bounds = each.bounds});
-        std::printf("%-55s %9lld states in %9lld runs\n", each.name.c_str(),
-                    static_cast<long long>(outcome.num_states), static_cast<long long>(outcome.num_runs));
+        const bool may_be_cut = each.effort == Effort::minutes;
+        const Outcome outcome = explore(
+            each.set_up, {.bounds = each.bounds,
+                          .most_states = may_be_cut ? most_states_of_minutes : Options().most_states});
+        std::printf("%-55s %9lld states in %9lld runs%s\n", each.name.c_str(),
+                    static_cast<long long>(outcome.num_states), static_cast<long long>(outcome.num_runs),
+                    outcome.is_whole ? "" : ", cut");
         std::fflush(stdout);
         EXPECT_EQ(outcome.violation, "") << each.name;
-        EXPECT_TRUE(outcome.is_whole) << each.name;
+        EXPECT_TRUE(outcome.is_whole || may_be_cut) << each.name;
         num_states += outcome.num_states;
     }
     std::printf("together %lld states\n", static_cast<long long>(num_states));

@@ -21,7 +21,6 @@ bool Known::has_layout_of(std::span<const format::FieldDescription> fields) cons
 }
 
 Status Known::check_types(std::span<const format::FieldDescription> fields) {
-    if (has_layout_of(fields)) return {};
     for (const format::FieldDescription& field : fields) {
         if (field.place == format::Place::mesh) continue;  // each mesh has its own
         const auto before = types_.try_emplace(field.name, field.type).first;

@@ -205,8 +205,10 @@ mpi::Agreed Output::Impl::agree_on_draft(bool& are_blocks_new, bool& are_statics
         known.agree_on_step(setup.comm, draft.mistake(), draft.step().description.time, draft.fields(),
                             draft.held(), draft.are_statics_new());
     if (!found.error.status.ok()) return found.error;
-    // All ranks have the same fields now, and had before: they find the same.
-    if (Status types = known.check_types(draft.fields()); !types.ok()) return {std::move(types), 0};
+    if (found.are_blocks_new) {
+        // All ranks have the same fields now, and had before: they find the same.
+        if (Status types = known.check_types(draft.fields()); !types.ok()) return {std::move(types), 0};
+    }
     if (!setup.writes()) return found.error;
     are_blocks_new = found.are_blocks_new;
     are_statics_new = found.are_statics_new;

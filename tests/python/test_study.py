@@ -533,10 +533,10 @@ def test_the_command_is_named_as_it_can_be_typed_here(tmp_path: Path, monkeypatc
     program.chmod(0o755)
     monkeypatch.setattr("sys.argv", [str(program)])
     monkeypatch.setenv("PATH", "/nowhere")
-    assert demo._own_command() == ".venv/bin/hakobi"
+    assert demo.own_command() == ".venv/bin/hakobi"
     monkeypatch.chdir(program.parent.parent)
-    assert demo._own_command() == "bin/hakobi"
+    assert demo.own_command() == "bin/hakobi"
     monkeypatch.chdir("/")
-    assert demo._own_command() == str(program).lstrip("/")
+    assert demo.own_command() == str(program).lstrip("/")
     monkeypatch.setenv("PATH", str(program.parent))
-    assert demo._own_command() == "hakobi"
+    assert demo.own_command() == "hakobi"

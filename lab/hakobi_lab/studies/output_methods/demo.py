@@ -17,12 +17,12 @@ out/demo/runs.jsonl             one record a run of the study
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakobi import conditions, drop_in, files, launch, progress, records
+from hakobi.demo.quick import own_command
 from hakobi.errors import InputError, RunError, StorageError
 from hakobi.measuring import machine
 from hakobi.measuring.storage_model import StorageModel
@@ -171,7 +171,7 @@ def _advice(result: Study, row: Row) -> str:
 
 
 def _busy() -> str:
-    return f"the machine was too slow or too busy: end what else runs ('{_own_command()} doctor' shows it) and repeat"
+    return f"the machine was too slow or too busy: end what else runs ('{own_command()} doctor' shows it) and repeat"
 
 
 def _remove_old(folder: Path) -> None:
@@ -213,21 +213,9 @@ def _write_pages(folder: Path, result: Study, row: Row, record: Record) -> None:
     pages.write_report(folder / "report.html", result, wave, gauges_of([record]))
 
 
-def _own_command() -> str:
-    """How the user calls this command from here."""
-    path = Path(sys.argv[0])
-    if path.name != "hakobi":
-        return f"{sys.executable} -m hakobi"
-    found = shutil.which("hakobi")
-    if found and path.exists() and Path(found).samefile(path):
-        return "hakobi"
-    path = path.absolute()
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
 def _next_steps(folder: Path) -> str:
     """Where the files are, and what to type next."""
-    command, prefix = _own_command(), folder / APP
+    command, prefix = own_command(), folder / APP
     built = "" if any(drop_in.library_folders()) else "   (after: make programs)"
     kept = bytes_text(sum(path.stat().st_size for path in files.files_below(folder)))
     pictures = ", ".join(str(folder / name) for name in ("times.png", "wave.png") if (folder / name).exists())

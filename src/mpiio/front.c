@@ -28,23 +28,11 @@
 #include <string.h>
 
 #include "mpiio/front_library.h"
+#include "mpiio/front_watch.h"
 
 #define HAKOBI_EXPORT __attribute__((visibility("default")))
 
-enum {
-#define HAKOBI_FILE_FUNCTION(name) index_##name,
-#define HAKOBI_FILE_FUNCTION_C(name) index_##name, index_##name##_c,
-#include "functions.def"
-    num_functions
-};
-
 enum { err_count = 2 };  // MPI_ERR_COUNT in Open MPI, MPICH and the MPI 5 ABI alike
-
-static const char* const names[num_functions] = {
-#define HAKOBI_FILE_FUNCTION(name) #name,
-#define HAKOBI_FILE_FUNCTION_C(name) #name, #name "_c",
-#include "functions.def"
-};
 
 // Step 5: what stands in for a missing large-count function; null for the others.
 #define HAKOBI_FILE_FUNCTION(name)
@@ -84,17 +72,17 @@ static word counted_open(word a, word b, word c, word d, word e, word f) {
 
 static function inner_of(int index) {
     char name[64];
-    snprintf(name, sizeof name, "PMPI_%s", names[index]);
+    snprintf(name, sizeof name, "PMPI_%s", front_names[index]);
     const function in_library = library.handle != NULL ? front_function(library.handle, name) : NULL;
     function target = NULL;
     if (library.drop_in != NULL && in_library != NULL) {
-        snprintf(name, sizeof name, "hakobi_%s", names[index]);
+        snprintf(name, sizeof name, "hakobi_%s", front_names[index]);
         target =
             front_function(library.drop_in, name);  // none for large counts, where it was built without them
     }
     if (target == NULL && (library.drop_in == NULL || by_int[index] == NULL)) target = in_library;
     if (target == NULL && library.handle != NULL) target = by_int[index];
-    if (target == NULL) fail(names[index]);
+    if (target == NULL) fail(front_names[index]);
     if (index != index_File_open) return target;
     own_open = target;
     return counted_open;
@@ -112,7 +100,7 @@ static void* tool_behind(const char* name) {
 // a variable.
 static int turn_back(void* symbol, int index) {
     char name[64];
-    snprintf(name, sizeof name, "__real_PMPI_%s", names[index]);
+    snprintf(name, sizeof name, "__real_PMPI_%s", front_names[index]);
     void** const variable = front_own_symbol(symbol, name);
     if (variable == NULL) return 0;
     union {
@@ -133,7 +121,7 @@ static word watched_open(word a, word b, word c, word d, word e, word f) {
 
 static function outer_of(int index) {
     char name[64];
-    snprintf(name, sizeof name, "MPI_%s", names[index]);
+    snprintf(name, sizeof name, "MPI_%s", front_names[index]);
     void* const tool = tool_behind(name);
     if (tool == NULL) return inner_of(index);
     const function its = front_function(RTLD_NEXT, name);
@@ -147,7 +135,7 @@ static function outer_of(int index) {
 // PMPI_X, which a tool may define too (step 4).
 static function from_below(int index) {
     char name[64];
-    snprintf(name, sizeof name, "PMPI_%s", names[index]);
+    snprintf(name, sizeof name, "PMPI_%s", front_names[index]);
     void* const tool = library.drop_in != NULL ? tool_behind(name) : NULL;
     if (tool != NULL && turn_back(tool, index)) return front_function(RTLD_NEXT, name);
     return inner_of(index);
@@ -172,6 +160,8 @@ static function resolve_outer(int index) {
     HAKOBI_EXPORT word symbol(word a, word b, word c, word d, word e, word f) {      \
         function target = atomic_load_explicit(&table[index], memory_order_acquire); \
         if (__builtin_expect(target == NULL, 0)) target = resolve(index);            \
+        if (__builtin_expect(front_is_watching, 0))                                  \
+            return front_watched(&library, index, target, a, b, c, d, e, f);         \
         return target(a, b, c, d, e, f);                                             \
     }
 #define HAKOBI_FILE_FUNCTION(name)                              \

@@ -251,6 +251,12 @@ static void load_drop_in(struct front_library* library) {
     }
 }
 
+int front_mpi_is_initialized(void) {
+    struct front_library found = {NULL, NULL, NULL};
+    find_library(&found);
+    return found.handle != NULL && is_initialized(found.handle);
+}
+
 struct front_library front_find(void) {
     struct front_library found = {NULL, NULL, NULL};
     find_library(&found);

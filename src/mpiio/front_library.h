@@ -15,6 +15,9 @@ struct front_library {
 // Finds the MPI library and loads its drop-in. A reason against the drop-in is printed as one line on stderr.
 struct front_library front_find(void);
 
+// Whether the process has an MPI library in which MPI was initialised, be it finalised since.
+int front_mpi_is_initialized(void);
+
 // A function by name in an object or by scope (RTLD_NEXT of this object), null without one.
 function front_function(void* handle, const char* name);
 

@@ -40,6 +40,7 @@ from hakobi.errors import HakobiError, InputError, unknown_name
 #: Words of the subcommand -> module that defines `command`, or module:name. Plugged-in ones stand before
 #: Hakobi's own, which win.
 COMMANDS: dict[str, str] = plugins.commands() | {
+    "assess": "hakobi.commands.assess",
     "completion": "hakobi.commands.completion",
     "demo": "hakobi.commands.demo",
     "doctor": "hakobi.commands.doctor",

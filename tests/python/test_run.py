@@ -174,6 +174,19 @@ def test_print_gives_the_lines_of_a_job_script(
     assert done.returncode == 0
 
 
+def test_a_drop_in_that_is_off_is_so_on_other_nodes_and_leaves_pnetcdf_as_it_is(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAKOBI_MPIIO", "off")
+    monkeypatch.setenv("HAKOBI_WATCH", "/tmp/left")
+    assert hakobi("run", "--print").stdout.splitlines() == [
+        f"export LD_PRELOAD={installed}/libhakobi_mpiio.so",
+        "export HAKOBI_WATCH=/tmp/left",
+        "export HAKOBI_MPIIO=off",
+        "# to ranks on other nodes: mpirun -x LD_PRELOAD -x HAKOBI_WATCH -x HAKOBI_MPIIO …   (srun needs nothing)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

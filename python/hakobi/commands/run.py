@@ -125,7 +125,11 @@ def _variables(
             "HAKOBI_PROFILE": "1" * profile,
             "HAKOBI_EXPLAIN": "1" * explain,
         }
-        settings["PNETCDF_HINTS"] = drop_in.pnetcdf_hints_text(os.environ.get("PNETCDF_HINTS", ""))
+        settings["HAKOBI_WATCH"] = os.environ.get("HAKOBI_WATCH", "")
+        settings["HAKOBI_MPIIO"] = os.environ.get("HAKOBI_MPIIO", "")
+        own_hints = os.environ.get("PNETCDF_HINTS", "")
+        is_off = settings["HAKOBI_MPIIO"] == "off"
+        settings["PNETCDF_HINTS"] = own_hints if is_off else drop_in.pnetcdf_hints_text(own_hints)
         variables |= {name: value for name, value in settings.items() if value}
         if (profile or explain) and (bypass := drop_in.pnetcdf_bypass(settings["PNETCDF_HINTS"])):
             drop_in.warn(bypass)

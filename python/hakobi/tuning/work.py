@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -129,21 +130,27 @@ class Application:
             raise InputError(f"no program is found in '{self.words()}'")
         library, why = drop_in.find_library(target)
         if target.is_static or library is None:
-            raise InputError(why or f"{target.name} is linked statically: no hint of the drop-in would reach it")
+            raise InputError(
+                why or f"{target.name} is linked statically: nothing can be preloaded, so the drop-in cannot reach it"
+            )
         return Program(target.program, target.flavour)
 
     def run(self, program: Program, candidate: Candidate, timeout_s: float) -> tuple[float, list[Record]]:
+        done = self.started(program, _without_hints() | {"HAKOBI_HINTS": candidate.text()}, timeout_s)
+        return done.wall_s, []
+
+    def started(self, program: Program, variables: Mapping[str, str], timeout_s: float) -> launch.Finished:
+        """One run under `hakobi run`, with these variables over this process's. Raises RunError, InputError."""
         done = launch.run(
             program,
             (),
             0,
             timeout_s=timeout_s,
-            extra_environment=_without_hints() | {"HAKOBI_HINTS": candidate.text()},
+            extra_environment=variables,
             folder=self.folder,
             command=[sys.executable, "-m", "hakobi", "run", "--", *self.command],
         )
-        launch.check(done, program.name)
-        return done.wall_s, []
+        return launch.check(done, program.name)
 
 
 def _without_hints() -> dict[str, str]:

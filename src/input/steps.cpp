@@ -177,8 +177,8 @@ struct Told {
     std::vector<std::int64_t> numbers, steps_in_file, descriptions;
     std::vector<double> times;
     std::vector<std::vector<std::byte>> encoded;
-    std::map<std::string, std::int64_t> known;  // the same bytes, and where they are
-    std::string left_out;                       ///< why the last step that is not whole is not
+    std::map<std::string, std::int64_t> known;     // the same bytes, and where they are
+    std::map<std::int64_t, std::string> left_out;  ///< steps in pieces that are not whole, and why not
 
     void add(std::int64_t number, std::int64_t step_in_file, double time,
              std::vector<std::byte> description) {
@@ -196,7 +196,11 @@ struct Told {
         writer.put_all(steps_in_file);
         writer.put_all(times);
         writer.put_all(descriptions);
-        writer.put_text(left_out);
+        writer.put(std::ssize(left_out));
+        for (const auto& [number, why] : left_out) {
+            writer.put(number);
+            writer.put_text(why);
+        }
         for (const auto& description : encoded) writer.put_all(description);
         return writer.take();
     }
@@ -206,7 +210,11 @@ struct Told {
         const auto theirs_in_file = reader.get_all<std::int64_t>();
         const auto their_times = reader.get_all<double>();
         const auto their_descriptions = reader.get_all<std::int64_t>();
-        if (std::string why = reader.get_text(); !why.empty()) left_out = std::move(why);
+        for (auto num_left_out = reader.get<std::ptrdiff_t>(); num_left_out > 0 && reader.ok();
+             --num_left_out) {
+            const auto number = reader.get<std::int64_t>();
+            left_out[number] = reader.get_text();
+        }
         std::vector<std::vector<std::byte>> theirs;
         while (reader.ok() && !reader.at_end()) theirs.push_back(reader.get_all<std::byte>());
         for (std::size_t i = 0; i < their_numbers.size(); ++i)
@@ -228,7 +236,7 @@ Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
             const ErrorCode code = found.status().code();
             if (!step.is_pieces || (code != ErrorCode::format && code != ErrorCode::not_found))
                 return found.status();
-            told.left_out = found.status().text();
+            told.left_out[step.number] = found.status().text();
             continue;
         }
         const std::vector<std::byte> encoded = format::encode_found(found.value());
@@ -311,8 +319,10 @@ mpi::Agreed find_steps(const Comm& comm, const std::string& prefix, Steps& steps
         told = {};
         told.take(bytes);
     }
+    if (!comm || comm.rank() == 0) series::tell_of_pieces(prefix, told.left_out);
     status = guarded("reading what steps say", [&]() -> Status {
-        if (told.numbers.empty()) return none_of(prefix, told.left_out);
+        if (told.numbers.empty())
+            return none_of(prefix, told.left_out.empty() ? "" : told.left_out.rbegin()->second);
         return decode(told, listed, steps);
     });
     return agree(comm, status);

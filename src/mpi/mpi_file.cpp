@@ -192,7 +192,7 @@ Status MpiFile::write_region_all(const Region& file, const Region& memory, std::
     for (std::int64_t round = 0; round < num_rounds; ++round) {
         const std::int64_t length = status.ok() ? std::min(memory.size_bytes() - written, round_bytes) : 0;
         const Region part = length > 0 ? memory.substream(written, length) : Region();
-        status.keep_first(write_all(part));
+        status.keep_first(write_at_all(written, part));
         written += length;
     }
     if (written < memory.size_bytes()) {
@@ -203,20 +203,22 @@ Status MpiFile::write_region_all(const Region& file, const Region& memory, std::
     return status;
 }
 
-/// One collective write of this rank's next bytes of the view.
-Status MpiFile::write_all(const Region& memory) {
+/// One collective write of this rank's bytes of the view, from `offset` on. By address: Open MPI 4's
+/// MPI_File_write_all also counts bytes that could not be written (docs/mpi-faults.md).
+Status MpiFile::write_at_all(std::int64_t offset, const Region& memory) {
     const std::int64_t origin = memory.begin_bytes();
     const bool is_plain = memory.is_contiguous();
     MPI_Datatype type = is_plain ? MPI_BYTE : datatype_of(memory.moved(-origin));
     MPI_Status moved;
-    const int error = MPI_File_write_all(file_, reinterpret_cast<const void*>(origin),
-                                         is_plain ? static_cast<int>(memory.size_bytes()) : 1, type, &moved);
+    const int error =
+        MPI_File_write_at_all(file_, offset, reinterpret_cast<const void*>(origin),
+                              is_plain ? static_cast<int>(memory.size_bytes()) : 1, type, &moved);
     if (!is_plain) MPI_Type_free(&type);
-    if (error != MPI_SUCCESS || memory.empty()) return status_of(error, "MPI_File_write_all");
+    if (error != MPI_SUCCESS || memory.empty()) return status_of(error, "MPI_File_write_at_all");
     int moved_bytes = 0;
     MPI_Get_count(&moved, MPI_BYTE, &moved_bytes);
     if (moved_bytes == memory.size_bytes()) return {};
-    return {ErrorCode::io, "MPI_File_write_all wrote less than asked"};
+    return {ErrorCode::io, "MPI_File_write_at_all wrote less than asked"};
 }
 
 Status MpiFile::sync_all() {

@@ -40,7 +40,7 @@ class MpiFile {
 
   private:
     explicit MpiFile(MPI_File file) : file_(file) {}
-    Status write_all(const Region& memory);
+    Status write_at_all(std::int64_t offset, const Region& memory);
     MPI_File file_;
 };
 

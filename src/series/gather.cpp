@@ -287,7 +287,8 @@ GatherResult v0::gather_pieces(std::string_view path) {
         if (status.ok()) {
             result.files.push_back(series::file_of_pieces(folder));
         } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
-            result.incomplete.push_back(status.text());
+            const std::string step = name.step < 0 ? "" : "step " + std::to_string(name.step) + ": ";
+            result.incomplete.push_back(step + status.text());
         } else {
             status.throw_if_error();
         }

@@ -188,4 +188,19 @@ void complete_for_reading(const std::string& prefix) noexcept {
     if (!status.ok()) std::fprintf(stderr, "hakobi: %s\n", status.text().c_str());
 }
 
+void tell_of_pieces(const std::string& prefix, const std::map<std::int64_t, std::string>& left_out) noexcept {
+    if (left_out.empty()) return;
+    (void)guarded("naming pieces of " + prefix, [&]() -> Status {
+        const Result<storage::LockFile> lock =
+            storage::LockFile::take(lock_path(prefix), "the steps of " + prefix);
+        if (!lock.ok() || !lock.value().is_held()) return {};
+        Unfinished unfinished;
+        for (const auto& [number, why] : left_out)
+            unfinished.lost.push_back("step " + std::to_string(number) +
+                                      " was not stored whole when its run ended: " + why);
+        tell(prefix, unfinished, "is left as it is");
+        return {};
+    });
+}
+
 }  // namespace hakobi::series

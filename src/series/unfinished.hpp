@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,5 +33,8 @@ void tell_lost(const std::string& prefix, Unfinished& unfinished, const char* be
 /// For who is going to read the prefix: completes its steps, without gaps, where no run writes it and this
 /// process may, and says what it did and what is not whole. Local.
 void complete_for_reading(const std::string& prefix) noexcept;
+
+/// For the same: says of steps in pieces that are not whole why not, where no run writes the prefix. Local.
+void tell_of_pieces(const std::string& prefix, const std::map<std::int64_t, std::string>& left_out) noexcept;
 
 }  // namespace hakobi::series

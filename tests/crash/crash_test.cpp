@@ -112,6 +112,10 @@ std::vector<Protocol> all_protocols() {
         p.method = "per-process";
         p.is_compressed = p.is_synced = true;
     });
+    add("netcdf4 pieces hidden", [](Protocol& p) {
+        p.method = "per-process";
+        p.is_hidden = true;
+    });
     add("zarr root compressed static hidden", [](Protocol& p) {
         p.method = "root";
         p.is_compressed = p.has_static = p.is_hidden = true;

@@ -225,7 +225,8 @@ std::vector<Operation> input_operations() {
         {.name = "close", .run = [](Reader& reader) { return reader.close(); }}};
     std::vector<Operation> operations;
     for (const Way& way : ways) {
-        if (way.is_hidden || way.name == "staged") continue;  // their files are the others'
+        if (way.is_hidden || way.name == "staged" || way.name == "library")
+            continue;  // their files are the others'
         for (const ReadingCall& call : calls)
             if (call.name == "read_mesh" ? way.has_mesh : !(call.is_alone && way.is_between_nodes))
                 operations.push_back(operation_of(way, call));

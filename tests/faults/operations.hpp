@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ struct Operation {
     bool is_collective = true;      ///< all ranks have the same code
     bool is_local = false;          ///< of one process: not tried with several ranks
     bool is_between_nodes = false;  ///< each rank is a node
+    /// OMPIO's collective calls of three ranks hang where a write fails on one (docs/mpi-faults.md).
+    int most_ranks = std::numeric_limits<int>::max();
     /// Without these a rank cannot send what others wait for: it says so to its program, as MPI does, or ends
     /// all ranks. Not tried with several.
     std::vector<SystemCall> needed_by_others = {};

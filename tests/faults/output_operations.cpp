@@ -291,6 +291,7 @@ std::vector<Way> ways_to_write() {
         {"pipelined", "pipelined", "netcdf4", [](auto& options, const World&) { options.sync = HAKOBI_YES; }},
         {.name = "hidden", .method = "pipelined", .format = "netcdf4", .is_hidden = true},
         {"pieces", "per-process", "netcdf4"},
+        {"library", "parallel", "netcdf4", [](auto& options, const World&) { options.sync = HAKOBI_YES; }},
         {"compressed", "root", "netcdf4",
          [](auto& options, const World&) { options.compression = "zstd:1"; }},
         {"in_one_file", "pipelined", "netcdf4",
@@ -336,6 +337,13 @@ std::string look_at_series(const World& world, const Way& way, const std::string
     return wrong;
 }
 
+/// OMPIO's MPI_File_open waits for ranks that cannot open the file.
+static std::vector<SystemCall> needs_of(const Way& way) {
+    if (way.is_between_nodes) return {SystemCall::buffer};
+    if (way.method == "parallel") return {SystemCall::open};
+    return {};
+}
+
 std::vector<Operation> output_operations() {
     static const std::vector<Way> ways = ways_to_write();
     std::vector<Operation> operations;
@@ -353,8 +361,8 @@ std::vector<Operation> output_operations() {
                                       },
                                   .is_collective = at != At::put,
                                   .is_between_nodes = way.is_between_nodes,
-                                  .needed_by_others = way.is_between_nodes ? std::vector{SystemCall::buffer}
-                                                                           : std::vector<SystemCall>()});
+                                  .most_ranks = way.method == "parallel" ? 2 : Operation().most_ranks,
+                                  .needed_by_others = needs_of(way)});
         }
     }
     return operations;

@@ -6,6 +6,7 @@
 
 #include "fixture.hpp"
 #include "series/gather.hpp"
+#include "series/series.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -35,6 +36,7 @@ class Pieces : public RanksTest {
                   (std::vector<std::string>{folder + "/run_000000.nc", folder + "/run_000002.nc"}));
         ASSERT_EQ(result.incomplete.size(), 1U);
         EXPECT_NE(result.incomplete[0].find(why), std::string::npos) << result.incomplete[0];
+        EXPECT_EQ(result.incomplete[0].find("step 1: "), 0U) << result.incomplete[0];
         EXPECT_EQ(names_in(folder),
                   (std::vector<std::string>{"run_000000.nc", "run_000001.nc.pieces", "run_000002.nc"}));
         for (const int step : {0, 2}) expect_reference(step);
@@ -69,7 +71,21 @@ TEST_F(Pieces, ThatAreMissingAreNamed) {
                                 ? "the piece of rank 0 is missing"
                                 : "1 of " + std::to_string(comm.size()) + " pieces are missing (rank " +
                                       std::to_string(comm.size() - 1) + ")";
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(Input::open(folder + "/run").steps().size(), 2U);
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("step 1 was not stored whole when its run ended: "), std::string::npos) << told;
     expect_all_but_step_1(gather_pieces(folder), why);
+}
+
+TEST_F(Pieces, ThatAreMissingAreNotToldOfWhileARunWrites) {
+    if (!is_rank_0()) return;
+    const auto lock = series::lock_series(folder + "/run");
+    ASSERT_TRUE(lock.ok()) << lock.status().text();
+    fs::remove(last_piece(1));
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(Input::open(folder + "/run").steps().size(), 2U);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(Pieces, ThatWereTornAtAnyLengthAreNotTaken) {

@@ -43,6 +43,7 @@ QUESTIONS = {
     "I have XIOS. What do I write?": ("docs/migrating/xios", "xios_send_field"),
     "Can I use it with HDF5?": ("docs/questions", "their collective calls are mpi-io below"),
     "Is it faster than PnetCDF?": ("docs/questions", "it depends on the pattern"),
+    "What would it save my program, which I cannot change?": ("docs/assess", "drop-in: saves"),
     "What do other libraries do better?": ("docs/compared", "a record at scale"),
     "Can ADIOS2 hide output, and which MPI threads does HDF5 need?": ("docs/compared", "thread support of mpi"),
     "On which file systems does it work?": ("docs/questions", "were tried with real clients"),

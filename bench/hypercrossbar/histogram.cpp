@@ -15,6 +15,7 @@ constexpr double num_classes = 30;
 /// rate.
 constexpr std::size_t most_classes = 100;
 constexpr int bar_length = 50;
+constexpr std::size_t num_tenths = 10;
 
 double class_width(double full_mb_s) {
     const double wanted = full_mb_s / num_classes;
@@ -36,6 +37,12 @@ RateHistogram histogram_of(std::span<const double> rates_mb_s, double full_mb_s)
     result.least_mb_s = measure::quantile(rates_mb_s, 0);
     result.percentile_1_mb_s = measure::quantile(rates_mb_s, 0.01);
     result.most_mb_s = measure::quantile(rates_mb_s, 1);
+    for (std::size_t i = 0; i < num_tenths; ++i) {
+        const std::size_t begin = i * rates_mb_s.size() / num_tenths,
+                          end = (i + 1) * rates_mb_s.size() / num_tenths;
+        if (end > begin)
+            result.tenths_mb_s.push_back(measure::median(rates_mb_s.subspan(begin, end - begin)));
+    }
     result.class_mb_s = class_width(full_mb_s > 0 ? full_mb_s : result.median_mb_s);
     for (const double rate : rates_mb_s) {
         const auto at = std::min(static_cast<std::size_t>(rate / result.class_mb_s), most_classes - 1);
@@ -73,6 +80,7 @@ void add_histogram(measure::Record& record, const RateHistogram& histogram) {
     record["most_mb_s"] = histogram.most_mb_s;
     record["class_mb_s"] = histogram.class_mb_s;
     record["counts"] = histogram.counts;
+    record["tenths_mb_s"] = histogram.tenths_mb_s;
 }
 
 }  // namespace hakobi::bench

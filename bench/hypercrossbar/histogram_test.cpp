@@ -17,6 +17,14 @@ TEST(RateHistogram, CountsEveryRateInOneClass) {
     EXPECT_EQ(histogram.median_mb_s, 5.0);
 }
 
+TEST(RateHistogram, HasTheMedianOfEachTenthInOrder) {
+    std::vector<double> rates(40, 10.0);
+    std::fill(rates.end() - 4, rates.end(), 3.0);
+    EXPECT_EQ(histogram_of(rates, 30).tenths_mb_s,
+              (std::vector<double>{10, 10, 10, 10, 10, 10, 10, 10, 10, 3}));
+    EXPECT_EQ(histogram_of(std::vector{1.0, 2.0}, 30).tenths_mb_s.size(), 2U);
+}
+
 TEST(RateHistogram, PutsRatesFarAboveTheLinksIntoTheLastClass) {
     const std::vector<double> rates{1.0, 1e9};
     const RateHistogram histogram = histogram_of(rates, 30);

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from hakobi import conditions, programs
+from hakobi.errors import RunError
 from hakobi.records import Record
 from hakobi_lab.reports import ha8000, page
-from hakobi_lab.reports.published import REPORTS
+from hakobi_lab.reports.claims import CLAIMS
+from hakobi_lab.reports.judging import judge_all
+from hakobi_lab.reports.published import HA8000, REPORTS
+from hakobi_lab.reports.running import Budget, Order
 from hakobi_lab.studies.mpi_cache import session
 from hakobi_lab.studies.mpi_cache.session import Outcome
 
@@ -31,7 +36,7 @@ def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
 def measured(times: dict[tuple[str, int], tuple[float, float]], rounds: int = 7) -> Outcome:
     """(transport, bytes) -> microseconds hot and cold; rounds that scatter by a thousandth."""
     plan = session.Plan(2, "sendrecv", "", (), 7, 1.0, "", True, 1.0)
-    outcome = Outcome(plan, "openmpi", {}, machine={"l2_bytes": 1 << 20, "l3_bytes": 1 << 25})
+    outcome = Outcome(plan, "openmpi", {}, machine={"l2_bytes": 1 << 20, "l3_bytes": 1 << 22})
     lines: list[Record] = [
         {
             "transport": name,
@@ -53,38 +58,75 @@ def measured(times: dict[tuple[str, int], tuple[float, float]], rounds: int = 7)
     return outcome
 
 
+#: Microseconds hot and cold; L2 has 1 MiB and L3 4 MiB.
 CACHE = {
-    ("default", 1 << 12): (1.0, 1.5),
+    ("default", 1 << 12): (1.0, 1.05),
     ("default", 1 << 16): (10.0, 25.0),
-    ("default", 1 << 20): (300.0, 500.0),
-    ("default", 1 << 24): (8000.0, 8000.0),
+    ("default", 1 << 18): (30.0, 80.0),
+    ("default", 1 << 21): (600.0, 900.0),
+    ("default", 1 << 22): (4000.0, 4100.0),
     ("no-shared-memory", 1 << 12): (20.0, 20.2),
-    ("no-shared-memory", 1 << 16): (400.0, 401.0),
+    ("no-shared-memory", 1 << 16): (320.0, 321.0),
+    ("same-core-complex", 1 << 21): (600.0, 900.0),
+    ("other-socket", 1 << 21): (500.0, 900.0),
+}
+#: The cache helps nowhere but with small messages, and the curve rises to its end.
+OTHER = {
+    ("default", 1 << 12): (1.0, 1.5),
+    ("default", 1 << 16): (10.0, 9.9),
+    ("default", 1 << 18): (39.0, 38.9),
+    ("default", 1 << 21): (200.0, 199.0),
+    ("default", 1 << 22): (400.0, 500.0),
+    ("no-shared-memory", 1 << 12): (20.0, 32.0),
+    ("no-shared-memory", 1 << 16): (640.0, 700.0),
+    ("no-shared-memory", 1 << 18): (2560.0, 2800.0),
+    ("same-core-complex", 1 << 21): (400.0, 900.0),
+    ("other-socket", 1 << 21): (500.0, 900.0),
 }
 
 
+def verdicts(outcome: Outcome) -> dict[str, bool | None]:
+    found = ha8000.evidence(outcome)
+    return {one.claim.name: one.agrees for one in judge_all(CLAIMS["ha8000"], found) if one.claim}
+
+
 def test_what_the_cache_makes_of_a_benchmark_is_found() -> None:
-    outcome = measured(CACHE)
-    findings = [ha8000._inflated(outcome), ha8000._peak(outcome), ha8000._without_memory(outcome)]
-    assert [finding.agrees for finding in findings] == [True, True, True]
-    assert "the most at 64 KiB: 2.50 times" in findings[0].because
-    even = measured({key: (both[0], both[0]) for key, both in CACHE.items()})
-    assert ha8000._inflated(even).agrees is False
-    assert ha8000._peak(even).agrees is False
+    assert set(verdicts(measured(CACHE)).values()) == {True}
 
 
-def test_what_was_measured_once_speaks_against_nobody() -> None:
-    even = measured({key: (both[0], both[0]) for key, both in CACHE.items()}, rounds=2)
-    findings = [ha8000._inflated(even), ha8000._peak(even), ha8000._without_memory(even)]
-    assert [finding.agrees for finding in findings] == [None, None, None]
-    assert findings[0].because == "no size was measured 3 times."
+def test_another_machine_contradicts() -> None:
+    found = verdicts(measured(OTHER))
+    assert [name for name, agrees in found.items() if agrees is not False] == []
+
+
+@pytest.mark.parametrize("cases", [CACHE, OTHER])
+def test_what_was_measured_once_speaks_for_and_against_nobody(
+    cases: dict[tuple[str, int], tuple[float, float]],
+) -> None:
+    assert set(verdicts(measured(cases, rounds=2)).values()) == {None}
 
 
 def test_ratios_within_their_spread_agree_with_nobody() -> None:
-    same = dict.fromkeys(CACHE, (10.0, 20.0))
-    finding = ha8000._without_memory(measured(same))
-    assert finding.agrees is None
-    assert "at 0 of 2 sizes, farther at 0" in finding.because
+    assert verdicts(measured(dict.fromkeys(CACHE, (10.0, 20.0))))["agree better"] is None
+
+
+def test_the_peak_is_where_it_cannot_be_told_from_its_neighbours() -> None:
+    flat = measured({("default", 1 << 16): (10.0, 10.0), ("default", 1 << 18): (40.0, 40.0)})
+    (value,) = dict(ha8000.evidence(flat)["peak"]).values()  # type: ignore[arg-type]
+    assert value is not None
+    assert (value.low, value.high) == (1 / 16, 1 / 4)
+
+
+def test_both_machines_caches_stand_beside_each_other() -> None:
+    content = page.Content({})
+    ha8000._add_caches(content, measured(CACHE))
+    (table,) = content.item("Table 1").shown
+    assert isinstance(table, page.Table)
+    assert table.rows == [
+        ["L1", "unknown", "64 KiB", "0.0"],
+        ["L2", "1 MiB", "512 KiB", "2.0"],
+        ["L3", "4 MiB", "2 MiB", "2.0"],
+    ]
 
 
 def test_regions_are_bounded_by_the_library_and_the_cache() -> None:
@@ -94,14 +136,30 @@ def test_regions_are_bounded_by_the_library_and_the_cache() -> None:
     assert isinstance(table, page.Table)
     assert [row[:2] for row in table.rows] == [
         ["through shared memory", "4 KiB to 4 KiB"],
-        ["single copy, in the cache", "64 KiB to 1 MiB"],
-        ["memory", "16 MiB to 16 MiB"],
+        ["single copy, in the cache", "64 KiB to 256 KiB"],
+        ["memory", "2 MiB to 4 MiB"],
     ]
 
 
 def test_what_the_machine_lacks_is_named() -> None:
-    outcome = measured(CACHE)
+    outcome = measured({case: times for case, times in CACHE.items() if case[0] == "default"})
     outcome.skipped = {"same-core-complex": "no hwloc", "other-socket": "one socket", "other-node": "needs root"}
     content = page.Content({})
     ha8000._add_curves(content, outcome, "Figure 1", "hot")
     assert "other-socket: one socket" in content.item("Figure 1").absent
+    assert ha8000.evidence(outcome)["one socket below"] == "no hwloc; one socket"
+
+
+def test_a_budget_in_which_nothing_ran_leaves_a_page_and_status_2(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(*_: object) -> Outcome:
+        raise RunError("nothing was measured")
+
+    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour: {})
+    content = ha8000.measure(Order(Budget(1), tmp_path))
+    assert page.missing(HA8000, content) == []
+    assert content.exit_status == 2
+    assert {finding.agrees for finding in content.findings} == {None}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,12 @@ import pytest
 from hakobi import programs, records
 from hakobi.errors import InputError
 from hakobi.records import Record
+from hakobi.table import Table
 from hakobi_lab.measuring import hypercrossbar
 from hakobi_lab.reports import pacs_cs_shown as shown
+from hakobi_lab.reports import theirs
+from hakobi_lab.reports.claims import CLAIMS
+from hakobi_lab.reports.judging import judge_all
 from hakobi_lab.reports.published import REPORTS
 
 
@@ -50,7 +56,7 @@ def test_the_smallest_run_has_every_table_and_is_taken_up(hakobi: Any, tmp_path:
     again = hakobi(*command)
     assert again.status == 0, again.stderr
     assert again.stderr.count("taken up from") == 5
-    assert len(records.read(tmp_path / "r.jsonl")) - num_records == text.count("Cannot be told")
+    assert len(records.read(tmp_path / "r.jsonl")) - num_records == len(CLAIMS["pacs-cs"])
 
 
 @pytest.mark.programs
@@ -105,62 +111,105 @@ FULL = {
     ("mpi", "send"): 99.5,
     ("mpi", "receive"): 98.0,
     ("mpi", "both"): 52.0,
-    ("halo:2", "send"): 99.4,
-    ("halo:2", "receive"): 99.2,
-    ("halo:2", "both"): 97.0,
+    **{(name, way): 99.4 for name in shown.OURS for way in ("send", "receive")},
+    **{(name, "both"): 97.0 for name in shown.OURS},
 }
+LINKS = ("one way", "both ways", "three times")
 
 
-def test_findings_are_about_the_least_of_all_dimensions() -> None:
-    findings = shown.link_findings(rates(FULL))
-    assert [finding.agrees for finding in findings] == [True, True, True]
-    assert "MPI, one at a time 98.0 % and Halo, 2 under way 99.2 %" in findings[0].because
-    slower = shown.link_findings(rates(FULL | {("halo:2", "receive"): 94.0, ("halo:2", "both"): 60.0}))
-    assert [finding.agrees for finding in slower] == [False, False, True]
+def verdicts(
+    measured: shown.Rates, spreads: Sequence[shown.Spread] = (), packing: shown.Rates | None = None
+) -> dict[str, bool | None]:
+    found = shown.evidence(measured, spreads, packing or shown.Rates())
+    return {one.claim.name: one.agrees for one in judge_all(CLAIMS["pacs-cs"], found) if one.claim}
+
+
+def links(measured: shown.Rates) -> list[bool | None]:
+    found = verdicts(measured)
+    return [found[name] for name in LINKS]
+
+
+def test_links_are_filled_by_each_of_ours_in_every_case() -> None:
+    assert links(rates(FULL)) == [True, True, True]
+    assert links(rates(FULL | {("halo:2", "receive"): 94.0, ("halo:2", "both"): 60.0})) == [False, False, True]
+    flat = rates(FULL)
+    for case in list(flat.mb_s):
+        if case.dimensions == 3:
+            flat.mb_s[case] = flat.mb_s[case].scaled(0.5)
+    assert links(flat)[2] is False
 
 
 def test_a_case_that_is_missing_leaves_its_finding_open() -> None:
-    findings = shown.link_findings(rates(FULL, missing=("halo:2", 2, "both")))
-    assert [finding.agrees for finding in findings] == [True, None, True]
-    assert "Not whole: Halo, 2 under way (2 of 3 cases)" in findings[1].because
-    assert shown.link_findings(rates({}))[0].because == "Nothing was measured."
-
-
-def test_a_third_of_the_cases_does_not_agree_for_all() -> None:
-    sent = {("halo:2", "send"): 99.4, ("buffer-arrays:2", "send"): 99.4}
-    assert [finding.agrees for finding in shown.link_findings(rates(sent))] == [None, None, None]
-    assert "3.00 times (send; 1 of 3 ways)" in shown.link_findings(rates(sent))[2].because
-
-
-def test_a_contender_of_ours_that_falls_short_is_not_made_good_by_the_other() -> None:
-    both = FULL | {("buffer-arrays:2", "send"): 90.0, ("buffer-arrays:2", "receive"): 99.4}
-    assert [finding.agrees for finding in shown.link_findings(rates(both))] == [False, None, None]
+    assert links(rates(FULL, missing=("halo:2", 2, "both"))) == [True, None, True]
+    assert links(rates({})) == [None, None, None]
+    sent = {(name, "send"): 99.4 for name in shown.OURS}
+    assert links(rates(sent)) == [None, None, None]
 
 
 def test_too_few_samples_and_wide_ones_tell_nothing() -> None:
-    assert [finding.agrees for finding in shown.link_findings(rates(FULL, scatter=(1, 1)))] == [None, None, None]
-    wide = shown.link_findings(rates(FULL, scatter=(0.5, 1, 1.01)))
-    assert [finding.agrees for finding in wide] == [None, None, None]
+    assert links(rates(FULL, scatter=(1, 1))) == [None, None, None]
+    assert links(rates(FULL, scatter=(0.5, 1, 1.01))) == [None, None, None]
 
 
-def spread(is_alternating: bool, below: float, median: float, num: int = 10_000) -> shown.Spread:
-    quantiles = {"least": 1.0, "1 % below": below, "median": median, "most": 300.0}
-    return shown.Spread("halo", is_alternating, 20.0, (num - 1, 1), quantiles)
+ALONE = (0, 1, 8, 82, 8, 1)
+
+
+def spreads(computing: tuple[int, ...], tenths: float = 1.0, num: int = 100) -> list[shown.Spread]:
+    """Of both of ours; in the second half of the exchanges the rate is `tenths` times the first's."""
+    steady = tuple(70.0 * (1 + 0.001 * i) * (tenths if i > 4 else 1.0) for i in range(10))
+    return [
+        shown.Spread(name, counts is not ALONE, 20.0, tuple(num * count for count in counts), {}, steady)
+        for name in ("halo", "buffer-arrays")
+        for counts in (ALONE, computing)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("with_computing", "agrees"),
+    ("found", "agree"),
     [
-        (spread(True, 140, 168), True),
-        (spread(True, 165, 168), False),  # steadier
-        (spread(True, 100, 120), False),  # slower
-        (spread(True, 140, 168, num=900), None),
+        (spreads((5, 5, 20, 40, 20, 10)), [True, True, True]),
+        (spreads((0, 0, 4, 92, 4, 0)), [False, True, True]),  # steadier
+        (spreads((50, 30, 20, 0, 0, 0), tenths=0.8), [True, False, False]),  # slower, and more so to the end
+        (spreads((5, 5, 20, 40, 20, 10), num=9), [None, None, None]),
+        (spreads((5, 5, 20, 40, 20, 10))[:3], [None, None, None]),
     ],
 )
-def test_computing_widens_the_spread_and_leaves_the_median(with_computing: shown.Spread, agrees: bool | None) -> None:
-    alone = spread(False, 160, 170)
-    assert shown.steadiness_finding([alone, with_computing]).agrees is agrees
-    assert shown.steadiness_finding([alone]).agrees is None
+def test_computing_widens_the_spread_and_leaves_the_mean(found: list[shown.Spread], agree: list[bool | None]) -> None:
+    told = verdicts(shown.Rates(), found)
+    assert [told[name] for name in ("spread", "mean", "steady")] == agree
+
+
+def test_histograms_of_an_older_run_do_not_tell_what_15_minutes_change() -> None:
+    old = [dataclasses.replace(one, tenths=()) for one in spreads((5, 5, 20, 40, 20, 10))]
+    assert verdicts(shown.Rates(), old)["steady"] is None
+
+
+def test_their_classes_have_the_moments_that_are_cited() -> None:
+    (table,) = theirs.TABLES["pacs-cs"]["Table 2"]
+    assert isinstance(table, Table)
+    alone, computing = (
+        shown.Spread("theirs", bool(i), 20.0, tuple(int(row[1 + i]) for row in table.rows), {}) for i in range(2)
+    )
+    assert sum(alone.counts) == 10_000
+    assert computing.mean().estimate / alone.mean().estimate == pytest.approx(1.04, abs=0.005)
+    assert computing.deviation().estimate / alone.deviation().estimate == pytest.approx(3.2, abs=0.05)
+
+
+def test_classes_are_a_table_and_functions_stand_beside_theirs() -> None:
+    table = shown.classes_table(spreads(ALONE)[:1], "exchanges")
+    assert table.rows[0] == ["20 to 40", "100"]
+    assert table.rows[2] == ["60 to 80", "8200"]
+    named = " ".join(row[0] for row in shown.functions().rows)
+    (listed,) = theirs.TABLES["pacs-cs"]["Table 3"]
+    assert isinstance(listed, Table)
+    assert all(row[0] in named for row in listed.rows)
+
+
+@pytest.mark.parametrize(("packed", "agrees"), [(50.0, True), (95.0, False), (80.0, None)])
+def test_copies_are_a_share_of_what_is_packed_by_hand(packed: float, agrees: bool | None) -> None:
+    both = {("mpi-packed", "both"): packed, ("buffer-arrays", "both"): 100.0}
+    assert verdicts(shown.Rates(), packing=rates(both, scatter=(0.98, 1, 1.02)))["copies"] is agrees
+    assert verdicts(shown.Rates(), packing=rates(both, scatter=(1, 1)))["copies"] is None
 
 
 def test_wrong_bytes_have_no_rate() -> None:

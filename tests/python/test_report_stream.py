@@ -9,9 +9,12 @@ import pytest
 
 from hakobi import conditions, programs, records
 from hakobi.errors import RunError
-from hakobi.measuring.session import End
+from hakobi.measuring.session import End, Gap
 from hakobi.records import Record
+from hakobi_lab.measuring import viewers
 from hakobi_lab.reports import page, stream
+from hakobi_lab.reports.claims import CLAIMS
+from hakobi_lab.reports.judging import judge
 from hakobi_lab.reports.published import REPORTS, STREAM
 from hakobi_lab.reports.running import Budget, Order
 from hakobi_lab.studies.output_methods import figures, session
@@ -38,8 +41,10 @@ def test_the_smallest_run_has_every_table_and_is_taken_up(
     for place, what in REPORTS["stream"].items.items():
         own = f" (here: {here[place]})" if place in here else ""
         assert f"<h2>{place}: {what}{own}</h2>" in text
-    assert text.count("Not shown") == 1  # without a propeller
-    assert "Output TIME on the slow network" in result.stdout
+    assert text.count("Not shown") == 2  # without a propeller
+    assert "Seconds of a run, and of its output: a tsunami, both networks" in result.stdout
+    assert "pipelined+hidden" in result.stdout
+    assert "Seconds until each viewer has loaded" in result.stdout
     assert "SIMULATED output TIME on the slow network" in text
     assert "1,024 simulated" in result.stdout
     assert not list((tmp_path / "runs").iterdir())
@@ -50,24 +55,34 @@ def test_the_smallest_run_has_every_table_and_is_taken_up(
     assert len([x for x in records.read(tmp_path / "r.jsonl") if x.get("study") == "output-methods"]) == len(runs)
 
 
-def runs(times: dict[tuple[str, int], float], rounds: int = 7) -> StudySummary:
-    """Seven rounds that scatter by a thousandth about each (method, ranks)'s time on the slow network."""
-    made: list[Record] = [
+def made(times: dict[tuple[str, int, str], float], rounds: int = 7) -> list[Record]:
+    """Rounds that scatter by a thousandth about each (method, ranks, network)'s time."""
+    return [
         {
             "app": "tsunami",
             "method": method,
             "ranks": ranks,
-            "storage": "slow",
+            "storage": network,
             "repetition": number,
             "time_s": time_s * (1 + 0.001 * (number % 3)),
+            "wall_s": time_s,
             "output_bytes": 1,
             "cached_bytes": None,
             "sync": False,
         }
-        for (method, ranks), time_s in times.items()
+        for (method, ranks, network), time_s in times.items()
         for number in range(rounds)
     ]
-    summary = summarise(made, stream.METHODS)
+
+
+def study(times: dict[tuple[str, int, str], float], rounds: int = 7, end: End | None = None) -> Study:
+    lines = made(times, rounds)
+    plan = Plan("tsunami", stream.METHODS, tuple(sorted({key[1] for key in times})), {}, rounds)
+    return Study(plan, Outcome(records=lines, end=end or End(9, 9)), summarise(lines, stream.METHODS), {"cores": 2}, [])
+
+
+def runs(times: dict[tuple[str, int], float], rounds: int = 7) -> StudySummary:
+    summary = study({(*key, "slow"): time_s for key, time_s in times.items()}, rounds).summary
     assert summary is not None
     return summary
 
@@ -82,40 +97,154 @@ DEAR = {
     ("pipelined+hidden", 1): 8.05,
     ("pipelined+hidden", 64): 1.02,
 }
+#: On 1 and 64 ranks: every sentence of the report agrees.
+AS_THEIRS = {
+    "fast": {"none": (8.0, 1.0), "root": (8.2, 1.15), "per-process": (8.4, 1.4), "parallel": (8.1, 1.02)},
+    "slow": {"none": (8.0, 1.0), "root": (9.0, 2.4), "parallel": (8.9, 2.3)},
+}
+#: Every one is contradicted.
+OTHERWISE = {
+    "fast": {"none": (8.0, 1.0), "root": (9.5, 1.8), "per-process": (8.4, 1.4), "parallel": (9.9, 1.9)},
+    "slow": {"none": (8.0, 1.0), "root": (9.0, 1.05), "parallel": (9.9, 1.9)},
+}
+BOTH = {network: values | {"root": (16.0, 1.05)} for network, values in OTHERWISE.items()}
 
 
-def verdicts(times: dict[tuple[str, int], float], rounds: int = 7) -> list[bool | None]:
-    return [finding.agrees for finding in stream._findings(runs(times, rounds))]
+def times(of: dict[str, dict[str, tuple[float, float]]]) -> dict[tuple[str, int, str], float]:
+    return {
+        (method, ranks, network): each[i]
+        for network, methods in of.items()
+        for method, each in methods.items()
+        for i, ranks in enumerate((1, 64))
+    }
 
 
-def test_the_reports_findings_are_told_from_the_figures() -> None:
-    dear = DEAR | {("per-process", 1): 8.5, ("per-process", 64): 1.6}
-    collected, grows, stays, cheapest, hidden = stream._findings(runs(dear))
-    assert (collected.agrees, grows.agrees, cheapest.agrees, hidden.agrees) == (True, True, True, True)
-    assert "shorter in 2" in collected.because
-    assert "root 4.8 % to 33 %" in grows.because
-    assert "cheapest in 2" in cheapest.because
-    assert (stays.agrees, "parallel 3.6 % to 29 %" in stays.because) == (False, True)
+def verdicts(
+    of: dict[tuple[str, int, str], float], rounds: int = 7, ranks: tuple[int, ...] = (1, 64)
+) -> dict[str, Any]:
+    plan = Plan("tsunami", stream.METHODS, ranks, {}, rounds)
+    found = stream.main_evidence(plan, stream.times_of(study(of, rounds)))
+    return {claim.name: judge(claim, found[claim.name]).agrees for claim in CLAIMS["stream"] if claim.name in found}
 
 
-def test_findings_contradict_the_report_where_the_figures_do() -> None:
-    other = DEAR | {("parallel", 64): 9.0, ("root", 1): 16.0, ("root", 64): 1.05, ("per-process", 1): 8.5}
-    other |= {("per-process", 64): 1.6, ("pipelined+hidden", 64): 1.2}
-    assert verdicts(other) == [False, False, False, False, False]
-    steady = DEAR | {("parallel", 1): 8.02, ("parallel", 64): 1.005}
-    assert verdicts(steady)[2] is True
+def test_the_reports_sentences_are_told_from_the_runs() -> None:
+    assert set(verdicts(times(AS_THEIRS)).values()) == {True}
 
 
-def test_a_part_of_the_cases_is_not_enough() -> None:
-    near = DEAR | {("parallel", 64): 1.5001}
-    assert verdicts(near)[3] is None
-    assert verdicts({case: time_s for case, time_s in DEAR.items() if case[1] == 1})[:3] == [None, None, None]
-    assert verdicts({case: time_s for case, time_s in DEAR.items() if case[0] != "root"})[2] is None
+def test_sentences_are_contradicted_where_the_runs_do() -> None:
+    found = verdicts(times(OTHERWISE))
+    assert [name for name, agrees in found.items() if agrees is not False] == ["root grows"]
+    assert verdicts(times(BOTH))["root grows"] is False
+
+
+def test_a_part_of_the_ranks_or_of_the_networks_is_not_enough() -> None:
+    assert set(verdicts(times(AS_THEIRS), ranks=(1, 16, 64)).values()) == {True, None}
+    assert verdicts(times(AS_THEIRS), ranks=(1, 16, 64))["collected first"] is None
+    fast = verdicts(times({"fast": AS_THEIRS["fast"], "slow": {"none": (8.0, 1.0)}}))
+    assert (fast["parallel first"], fast["fast network"], fast["slow dominates"]) == (None, None, None)
+    assert (fast["collected first"], fast["parallel stays"]) == (True, True)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_round_or_two_tell_nothing(rounds: int) -> None:
-    assert verdicts(DEAR, rounds) == [None, None, None, None]
+    assert set(verdicts(times(AS_THEIRS), rounds).values()) == {None}
+    assert set(verdicts(times(OTHERWISE), rounds).values()) == {None}
+
+
+def loaded(
+    fast: tuple[float, float], slow: tuple[float, float], rounds: int = 3
+) -> dict[tuple[str, int], dict[int, float]]:
+    """Seconds of one viewer and of two to eight, over either network."""
+    return {
+        (network, count): {i: (one if count == 1 else more) * (1 + 0.001 * i) for i in range(rounds)}
+        for network, (one, more) in (("fast", fast), ("slow", slow))
+        for count in (1, 2, 4, 8)
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "agree"),
+    [
+        (loaded((1.0, 1.1), (2.0, 4.0)), [True, True, True]),
+        (loaded((3.0, 6.0), (2.0, 2.1)), [False, False, False]),
+        (loaded((1.0, 1.1), (2.0, 4.0), rounds=2), [None, None, None]),
+        ({}, [None, None, None]),
+    ],
+)
+def test_viewers_fill_the_slow_link_and_not_the_fast_one(found: stream.Loaded, agree: list[bool | None]) -> None:
+    evidence = stream.loading_evidence(found)
+    told = {
+        claim.name: judge(claim, evidence[claim.name]).agrees for claim in CLAIMS["stream"] if claim.name in evidence
+    }
+    assert [told[name] for name in ("loading", "one fills", "room")] == agree
+
+
+def of_claim(name: str, cases: Any) -> bool | None:
+    (claim,) = [claim for claim in CLAIMS["stream"] if claim.name == name]
+    return judge(claim, cases).agrees
+
+
+def test_a_propeller_is_heavy_where_rank_0_takes_a_tenth() -> None:
+    content = page.Content({})
+    for root, agrees in ((1.3, True), (1.05, False)):
+        of = {("none", 2, "slow"): 1.0, ("root", 2, "slow"): root}
+        assert of_claim("heavy case", stream._heavy(study(of), content)) is agrees
+    assert of_claim("heavy case", stream._heavy(study(of, rounds=2), content)) is None
+    content.item("Question 1").absent = "no code_saturne"
+    assert stream._heavy(None, content) == "no code_saturne"
+
+
+def test_runs_that_failed_once_are_no_stable_ones() -> None:
+    few = study({("none", 64, "slow"): 1.0, ("root", 64, "slow"): 2.0})
+    many = {("none", 256, "slow"): 1.0, ("root", 256, "slow"): 2.0}
+    assert of_claim("complete", stream.complete(few, study(many))) is True
+    assert of_claim("complete", stream.complete(few, study(many, rounds=1))) is None
+    assert of_claim("complete", stream.complete(few)) is None
+    failing = End(9, 9, repeated=["repeated: root, 256 ranks, slow: round 1 failed at first: it hung"])
+    failing.gaps["none, 256 ranks, slow"] = Gap([2], "it hung", False)
+    assert of_claim("complete", stream.complete(few, study(many, end=failing))) is False
+    table = stream.stability_table(few, study(many, end=failing))
+    assert table.rows == [["64", "14", "14", "0", "0"], ["256", "15", "13", "1", "1"]]
+
+
+def test_256_ranks_need_three_runs_of_which_64_say_how_long_they_take(tmp_path: Path) -> None:
+    order = Order(Budget(60), tmp_path)
+    plan = stream._plan(order, ranks=(256,), models={"slow": stream.SLOW})
+    assert stream._least_s(plan, study({("none", 1, "slow"): 5.0, ("none", 64, "slow"): 20.0})) == 240.0
+    main = study({("none", 64, "slow"): 20.0}, rounds=0)
+    assert stream._least_s(plan, study({("none", 1, "slow"): 5.0})) is not None
+    assert stream._least_s(plan, Study(plan, main.outcome, None, {}, [])) is None
+
+
+def test_a_budget_sees_few_ranks_first() -> None:
+    order = [
+        job.case.ranks for job in Plan("tsunami", stream.METHODS, (64, 1, 8), {"a": Path(), "b": Path()}, 2).runs()
+    ]
+    assert order[: len(order) // 2] == sorted(order[: len(order) // 2])
+
+
+def test_the_smallest_has_every_method_in_every_part(tmp_path: Path) -> None:
+    order = Order(Budget(60), tmp_path, smallest=True)
+    assert stream.main_plan(order).methods == stream.METHODS
+    assert stream._plan(order, ranks=(2,), models={"disks": stream.DISKS}).methods == stream.METHODS
+
+
+def test_tables_have_their_columns_and_ours() -> None:
+    summary = study(times(AS_THEIRS)).summary
+    assert summary is not None
+    view = stream.run_table(summary, "a case", [("root", "slow"), ("root", "fast")], has_share=True)
+    assert view.columns == [
+        "ranks",
+        "no output",
+        "root, slow",
+        "root, fast",
+        "output root, slow",
+        "output root, fast",
+        "share root, slow",
+        "share root, fast",
+    ]
+    assert [row[-2:] for row in view.rows] == [["11 %", "2.4 %"], ["58 %", "13 %"]]
+    assert all(cell for row in view.rows for cell in row)
 
 
 def test_no_bar_stands_for_one_round_or_for_nothing() -> None:
@@ -182,6 +311,7 @@ def test_ctrl_c_ends_the_whole_report(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert page.missing(STREAM, content) == []
     assert content.exit_status == 130
     assert content.item("Question 1").absent == "the report was interrupted before it"
+    assert content.item("Item P").absent == "the report was interrupted before it"
 
 
 @pytest.mark.parametrize("is_begun", [True, False], ids=["in its first run", "before it"])
@@ -202,11 +332,14 @@ def test_ctrl_c_in_a_later_part_is_said_and_ends_the_report(
     monkeypatch.setattr(session, "execute", execute)
     monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
     monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    monkeypatch.setattr(viewers, "loading_s", lambda *_: 1.0)
+    monkeypatch.setattr(stream, "_least_s", lambda *_: 1.0)
     content = stream.measure(Order(Budget(60), tmp_path))
     assert len(begun) == part
+    assert page.missing(STREAM, content) == []
     assert content.exit_status == 130
     if is_begun:
-        assert any(warning.startswith("interrupted after") for warning in content.warnings)
+        assert any("interrupted after" in warning for warning in content.warnings)
 
 
 def test_a_part_that_the_budget_left_without_a_figure_is_no_success(
@@ -218,6 +351,23 @@ def test_a_part_that_the_budget_left_without_a_figure_is_no_success(
     monkeypatch.setattr(session, "execute", execute)
     monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
     monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    monkeypatch.setattr(viewers, "loading_s", lambda *_: 1.0)
     content = stream.measure(Order(Budget(60), tmp_path, smallest=True))
     assert content.exit_status == 2
     assert content.item("Question 2").absent == "no pair of runs was finished: give a larger --budget"
+
+
+def test_a_budget_of_nothing_fills_no_part_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def execute(plan: Plan, _json: Path | None, part: str) -> Study:
+        return Study(plan, Outcome(end=End(360, 0, is_out_of_time=True)), None, {"cores": 2}, [])
+
+    monkeypatch.setattr(session, "execute", execute)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    content = stream.measure(Order(Budget(0.5), tmp_path))
+    assert page.missing(STREAM, content) == []
+    assert content.exit_status == 2
+    assert "table: 0 of 360 runs: the budget ended before the rest" in content.warnings
+    assert content.item("Item P").absent.startswith("it needs 20 s, and 0 s of the budget were left")
+    assert content.item("Question 3").absent == "not even 64 ranks were reached: give a larger --budget"
+    assert {finding.agrees for finding in content.findings} == {None}

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hakobi import records
+from hakobi import conditions, programs, records
 from hakobi.conditions import Conditions
-from hakobi.errors import FormatError
+from hakobi.errors import FormatError, RunError
 from hakobi.measuring.collective import Sample
 from hakobi.measuring.storage_model import StorageModel
 from hakobi_lab.reports import page, two_phase
-from hakobi_lab.reports.published import REPORTS
-from hakobi_lab.studies.collective_buffer import overlap, slow
+from hakobi_lab.reports.claims import CLAIMS
+from hakobi_lab.reports.judging import judge
+from hakobi_lab.reports.published import REPORTS, TWO_PHASE
+from hakobi_lab.reports.running import Budget, Order
+from hakobi_lab.studies.collective_buffer import overlap, result, session, slow
 
 
 @pytest.mark.once
 @pytest.mark.timeout(300)
 def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     arguments = ("report", "two-phase", "--smallest", "--dir", tmp_path / "runs", "--json", tmp_path / "r.jsonl")
-    result = hakobi(*arguments, "--page", tmp_path / "p.html", "--figures", tmp_path / "figures")
-    assert result.status == 0, result.stderr
+    done = hakobi(*arguments, "--page", tmp_path / "p.html", "--figures", tmp_path / "figures")
+    assert done.status == 0, done.stderr
     text = (tmp_path / "p.html").read_text()
-    here = {"Figure 1": "2 processes", "Figure 2": "4 processes"}
+    here = {"Figure 3": "2 processes", "Figure 4a": "2 processes", "Figure 4b": "4 processes"}
     for place, what in REPORTS["two-phase"].items.items():
         own = f" (here: {here[place]})" if place in here else ""
         assert f"<h2>{place}: {what}{own}</h2>" in text.replace("&#39;", "'")
-    assert "Not shown" not in text
+    assert text.count("Not shown") == 1  # the servers' part of traces
     assert "conclude nothing" in text
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert {"read-2.csv", "read-4.csv", "write-2.svg", "slow-rank.csv", "trace.pdf"} <= names
+    assert {"figure-3-read-2-pvfs2.csv", "figure-4b-read-4.csv", "writes-write-2.svg", "slow-rank.csv"} <= names
     findings = [line for line in records.read(tmp_path / "r.jsonl") if line["kind"] == "finding"]
-    assert len(findings) == 5
+    assert len(findings) == len(CLAIMS["two-phase"])
     assert not list((tmp_path / "runs").iterdir())
 
 
@@ -52,30 +56,145 @@ def slowed(times: dict[slow.Case, list[float]], facts: Conditions | None = None)
 STEADY = [1.00, 1.01, 0.99, 1.00, 1.01, 0.99, 1.00]
 
 
-@pytest.mark.parametrize(("four", "agrees"), [(1.0, True), (1.6, False)])
-def test_a_reserve_that_absorbs_is_told_from_one_that_does_not(four: float, agrees: bool) -> None:
-    outcome = slowed(
+def late(four: float, samples: list[float] = STEADY) -> slow.Outcome:
+    return slowed(
         {
-            slow.Case(1, 0.0): STEADY,
-            slow.Case(1, 0.5): [1.5 * value for value in STEADY],
-            slow.Case(4, 0.0): STEADY,
-            slow.Case(4, 0.5): [four * value for value in STEADY],
+            slow.Case(1, 0.0): samples,
+            slow.Case(1, 0.5): [1.5 * value for value in samples],
+            slow.Case(4, 0.0): samples,
+            slow.Case(4, 0.5): [four * value for value in samples],
         }
     )
+
+
+def of_claim(name: str, cases: Any) -> bool | None:
+    (claim,) = [claim for claim in CLAIMS["two-phase"] if claim.name == name]
+    return judge(claim, cases).agrees
+
+
+def test_a_reserve_that_absorbs_is_told_from_one_that_does_not() -> None:
+    for four, agrees in ((1.0, True), (1.6, False), (1.5, None)):
+        assert of_claim("reserve", two_phase.reserve(late(four))) is agrees
+    assert of_claim("reserve", two_phase.reserve(late(1.0, [1.0, 1.01]))) is None
+    assert of_claim("reserve", two_phase.reserve(slowed({}))) is None
     content = page.Content({})
-    two_phase._add_slow(content, outcome)
-    (finding,) = content.findings
-    assert finding.agrees is agrees
-    assert "33 % with 1 buffer" in finding.because
-    table = slow.table_of(outcome, "write")
+    two_phase._add_slow(content, late(1.0))
+    table = slow.table_of(late(1.0), "write")
     assert table.rows[0][2].endswith("−33 %")
-    assert table.rows[1][2].endswith("(0.0 %)" if agrees else "−38 %")
+    assert table.rows[1][2].endswith("(0.0 %)")
+    assert len(content.item("Slow processes").shown) == 3
 
 
 def test_nothing_measured_says_so() -> None:
     content = page.Content({})
     two_phase._add_slow(content, slowed({}))
-    assert content.item("Figure 3").absent == "no run was finished: give a larger --budget"
+    assert content.item("Slow processes").absent == "no run was finished: give a larger --budget"
+    assert content.exit_status == 2
+
+
+SMALL, MIDDLE, LARGE = 1 << 18, 1 << 20, 32 << 20
+Gains = dict[tuple[int, int], tuple[float, float]]  #: (ranks, size) -> times as fast: asynchronous, threads
+
+
+def swept(gains: Gains, ranks: tuple[int, ...], num: int = 7) -> session.Outcome:
+    plan = session.Plan(
+        ranks,
+        (SMALL, MIDDLE, LARGE),
+        ("posix", "uring", "threads"),
+        "block3d",
+        512,
+        1,
+        4,
+        Path(),
+        None,
+        1,
+        1.0,
+        (),
+        1.0,
+    )
+    outcome = session.Outcome(plan, "openmpi", {})
+    for (count, size), (uring, threads) in gains.items():
+        outcome.samples[session.Case(count, size)] = [
+            Sample(f"hakobi {access}", operation, STEADY[i] / gain, 0.1, 0.05, 1 << 20, 0)
+            for access, gain in (("posix", 1.0), ("uring", uring), ("threads", threads))
+            for operation in ("write", "read")
+            for i in range(num)
+        ]
+    return outcome
+
+
+def verdicts(gains: Gains, num: int = 7) -> dict[str, bool | None]:
+    few = swept({case: both for case, both in gains.items() if case[0] == 8}, (8,), num)
+    found = two_phase.evidence(few, swept(gains, (8, 64), num))
+    return {name: of_claim(name, cases) for name, cases in found.items()}
+
+
+AS_THEIRS: Gains = {
+    (8, SMALL): (1.5, 2.0),
+    (8, MIDDLE): (1.4, 1.8),
+    (8, LARGE): (1.1, 1.2),
+    (64, SMALL): (1.2, 1.4),
+    (64, MIDDLE): (1.1, 1.2),
+    (64, LARGE): (0.8, 0.8),
+}
+OTHERWISE: Gains = dict.fromkeys(AS_THEIRS, (0.9, 0.8)) | {
+    (64, SMALL): (0.95, 0.9),
+    (64, MIDDLE): (0.95, 0.9),
+    (64, LARGE): (1.2, 1.1),
+}
+
+
+def test_the_reports_curves_are_told_from_the_samples() -> None:
+    assert set(verdicts(AS_THEIRS).values()) == {True}
+    assert set(verdicts(OTHERWISE).values()) == {False}
+
+
+def test_two_samples_or_a_part_of_the_sizes_tell_nothing() -> None:
+    assert set(verdicts(AS_THEIRS, num=2).values()) == {None}
+    assert set(verdicts(OTHERWISE, num=2).values()) == {None}
+    part = {case: both for case, both in AS_THEIRS.items() if case[1] != MIDDLE}
+    found = verdicts(part)
+    assert {name for name, agrees in found.items() if agrees is not None} == {"crossing"}
+
+
+def test_one_number_of_ranks_has_no_gap_to_compare() -> None:
+    one = swept({(8, SMALL): (1.0, 1.0)}, (8,))
+    found = two_phase.evidence(one, one)
+    assert found["smaller gap"] == found["crossing"] == "one number of ranks was asked for"
+
+
+def test_a_budget_of_nothing_begins_no_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    monkeypatch.setattr(session, "romio", lambda _flavour: None)
+    content = two_phase.measure(Order(Budget(0.5), tmp_path))
+    assert page.missing(TWO_PHASE, content) == []
+    assert content.exit_status == 2
+    assert {finding.agrees for finding in content.findings} == {None}
+
+
+def test_ctrl_c_in_the_first_sweep_ends_the_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def run(*_: object) -> session.Outcome:
+        raise RunError("interrupted before the first run had ended", code="interrupted")
+
+    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    monkeypatch.setattr(session, "romio", lambda _flavour: None)
+    content = two_phase.measure(Order(Budget(60), tmp_path))
+    assert page.missing(TWO_PHASE, content) == []
+    assert content.exit_status == 130
+    assert content.item("Slow processes").absent == "the report was interrupted before it"
+
+
+def test_romio_has_buffers_of_the_same_size() -> None:
+    plan = swept({}, (8,)).plan
+    case = session.Case(8, SMALL)
+    assert "--compare" not in session._arguments(plan, case, 1.0)
+    words = session._arguments(replace(plan, accesses=(*plan.accesses, session.ROMIO)), case, 1.0)
+    assert words[words.index("--access") + 1] == "posix,uring,threads"
+    assert "cb_buffer_size=262144" in words
+    assert result.contender(session.ROMIO) == words[words.index("--mpi-io-name") + 1]
 
 
 def event(name: str, pid: int, tid: int, begin_ms: float, end_ms: float) -> dict[str, Any]:

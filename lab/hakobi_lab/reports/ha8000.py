@@ -6,11 +6,14 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from hakobi import statistics
+from hakobi import conditions, programs, statistics
+from hakobi.errors import RunError
 from hakobi.measuring import transports
 from hakobi.table import Table
-from hakobi.words import binary_text, count_text, list_text
-from hakobi_lab.reports.page import MIN_SAMPLES, Content, Drawing, Finding
+from hakobi.words import binary_text, list_text
+from hakobi_lab.reports.judging import Cases, Value
+from hakobi_lab.reports.page import Content, Drawing
+from hakobi_lab.reports.published import HA8000
 from hakobi_lab.reports.running import Order
 from hakobi_lab.studies.mpi_cache import pages, session
 from hakobi_lab.studies.mpi_cache.session import Figure, Outcome
@@ -19,11 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 _PLACES = tuple(transports.PLACES)
+_SOCKET, _SOCKETS = "same-core-complex", "other-socket"
 _DEFAULT, _OFF = "default", "no-shared-memory"
 #: Buffers in the caches at once: each of two ranks sends from one and receives into one.
 _BUFFERS = 4
-#: Where the report saw the benchmark's peak.
-_PEAK = (32 << 10, 128 << 10)
 
 
 def measure(order: Order) -> Content:
@@ -41,16 +43,40 @@ def measure(order: Order) -> Content:
         timeout_s=900.0,
         total_s=order.budget.left_s(),
     )
-    outcome = session.run(plan, order.json)
-    content = Content(outcome.conditions)
-    content.take_end(outcome.end)
-    _add_curves(content, outcome, "Figure 1", "hot")
-    _add_regions(content, outcome)
-    _add_curves(content, outcome, "Figure 3", "cold")
-    _add_without_memory(content, outcome)
-    content.item("Figure 1").notes += pages.notes(outcome)
-    content.findings += [_inflated(outcome), _peak(outcome), _without_memory(outcome)]
+    content = Content(conditions.collect(programs.find(session.PROGRAM).flavour))
+    try:
+        outcome = session.run(plan, order.json)
+    except RunError as error:
+        if error.code == "interrupted":
+            raise
+        for place in HA8000.items:
+            content.starve(place, str(error))
+        outcome = Outcome(plan, "", content.facts)
+    else:
+        content.facts = outcome.conditions
+        content.take_end(outcome.end)
+        _add_caches(content, outcome)
+        _add_curves(content, outcome, "Figure 1", "hot")
+        _add_regions(content, outcome)
+        _add_without_memory(content, outcome)
+        _add_curves(content, outcome, "Advice", "cold")
+        content.item("Figure 1").notes += pages.notes(outcome)
+    content.judge("ha8000", evidence(outcome))
     return content
+
+
+def _cache(outcome: Outcome, level: int) -> int:
+    """Bytes; 0 where they are not known."""
+    return int(outcome.machine.get(f"l{level}_bytes") or 0)
+
+
+def _add_caches(content: Content, outcome: Outcome) -> None:
+    """Both machines' caches; curves are compared in units of these."""
+    view = Table("Caches", ["<cache", "here", "HA8000", "here / HA8000"])
+    for level, theirs in ((1, 64 << 10), (2, 512 << 10), (3, 2 << 20)):
+        size = _cache(outcome, level)
+        view.add(f"L{level}", binary_text(size) if size else "unknown", binary_text(theirs), f"{size / theirs:.1f}")
+    content.item("Table 1").shown.append(view)
 
 
 def _add_curves(content: Content, outcome: Outcome, place: str, contender: str) -> None:
@@ -78,10 +104,14 @@ def _add_curves(content: Content, outcome: Outcome, place: str, contender: str) 
 
 def _places_table(outcome: Outcome, names: list[str], contender: str) -> Table:
     view = Table(f"GB/s, {contender} buffers", ["size", *names])
-    by_size = {name: {figure.bytes: figure for figure in outcome.measured[name]} for name in names}
+    by_size = {name: _by_size(outcome, name) for name in names}
     for size in sorted({size for figures in by_size.values() for size in figures}):
         cells = [by_size[name].get(size) for name in names]
         view.add(binary_text(size), *[_rate(cell, contender) for cell in cells])
+    for column, name in enumerate(names, 1):  # the peak at a glance
+        top = _top(by_size[name], contender)
+        if top is not None:
+            view.best.add((sorted({size for each in by_size.values() for size in each}).index(top.bytes), column))
     return view
 
 
@@ -102,11 +132,16 @@ def _digits(value: float) -> int:
     return max(2, 1 - math.floor(math.log10(value))) if value > 0 else 2
 
 
+def _eager(outcome: Outcome) -> int:
+    """The size up to which the library copies a message twice, through shared memory; 0 where it is not known."""
+    found = re.search(r"eager limit (\d+)", outcome.texts.get(_DEFAULT, ""))
+    return int(found.group(1)) if found else 0
+
+
 def _regions(outcome: Outcome) -> list[tuple[str, float, float]]:
     """Names of the regions of message size and their bounds, from the library's eager limit and the caches."""
-    found = re.search(r"eager limit (\d+)", outcome.texts.get(_DEFAULT, ""))
-    eager = int(found.group(1)) if found else 0
-    cache = max(int(outcome.machine.get("l2_bytes", 0)), int(outcome.machine.get("l3_bytes", 0))) // _BUFFERS
+    eager = _eager(outcome)
+    cache = max(_cache(outcome, 2), _cache(outcome, 3)) // _BUFFERS
     edges = [("through shared memory", 0, eager), ("single copy, in the cache", eager, cache)]
     return [
         (name, low, high) for name, low, high in [*edges, ("memory", max(cache, eager), float("inf"))] if high > low
@@ -138,8 +173,8 @@ def _add_regions(content: Content, outcome: Outcome) -> None:
                 statistics.summarise([figure.rate(contender).median for figure in figures]).median
                 for contender in ("hot", "cold")
             )
-            ratio = statistics.summarise([figure.ratio.estimate for figure in figures]).median
-            view.add(name, sizes, f"{hot:.2f}", f"{cold:.2f}", f"{ratio:.2f}")
+            times = statistics.summarise([figure.ratio.estimate for figure in figures]).median
+            view.add(name, sizes, f"{hot:.2f}", f"{cold:.2f}", f"{times:.2f}")
     item.shown.append(view)
     item.notes.append(f"{outcome.texts[_DEFAULT]}; medians over the region's sizes")
 
@@ -161,7 +196,7 @@ def _regions_figure(outcome: Outcome, regions: list[tuple[str, float, float]]) -
 
 
 def _add_without_memory(content: Content, outcome: Outcome) -> None:
-    item = content.item("Figure 4")
+    item = content.item("Figure 3")
     if _OFF not in outcome.measured:
         item.absent = f"{_OFF}: {outcome.skipped.get(_OFF, 'not measured')}"
         return
@@ -180,64 +215,69 @@ def _add_without_memory(content: Content, outcome: Outcome) -> None:
     item.shown += [pages.table_of(outcome, name) for name in names]
 
 
-def _rated(outcome: Outcome, name: str) -> list[Figure]:
-    """The sizes whose figures can be told from chance."""
-    return [
-        figure
-        for figure in outcome.measured.get(name, [])
-        if figure.counted_bytes and min(figure.hot_s.count, figure.cold_s.count) >= MIN_SAMPLES
-    ]
+def _by_size(outcome: Outcome, name: str) -> dict[int, Figure]:
+    return {figure.bytes: figure for figure in outcome.measured.get(name, []) if figure.counted_bytes}
 
 
-def _inflated(outcome: Outcome) -> Finding:
-    published = "A benchmark that sends one buffer again and again reports bandwidths that no application sees."
-    figures = _rated(outcome, _DEFAULT)
-    inflated = [figure for figure in figures if figure.cache_inflated]
-    if not figures:
-        return Finding(published, None, f"no size was measured {MIN_SAMPLES} times.")
-    text = f"{len(inflated)} of {count_text(len(figures), 'size')} are faster from the cache, outside the spread"
-    if inflated:
-        worst = max(inflated, key=lambda figure: figure.ratio.estimate)
-        low, high = worst.ratio.interval.low, worst.ratio.interval.high
-        text += f"; the most at {binary_text(worst.bytes)}: {worst.ratio.estimate:.2f} times ({low:.2f} to {high:.2f})"
-    return Finding(published, len(inflated) > len(figures) / 2, f"{text}.")
+def _hot(figure: Figure | None) -> Value | None:
+    return Value.of(figure.rate("hot")) if figure else None
 
 
-def _peak(outcome: Outcome) -> Finding:
-    """Whether the hot curve is highest where the report saw it, and the cold one does not follow."""
-    published = "The benchmark's bandwidth peaks at 32 to 128 KiB, a peak of the cache."
-    figures = _rated(outcome, _DEFAULT)
-    if len(figures) < 3:
-        return Finding(published, None, f"fewer than three sizes were measured {MIN_SAMPLES} times.")
-    top = max(figures, key=lambda figure: figure.rate("hot").median)
-    hot, cold = (top.rate(contender).median for contender in ("hot", "cold"))
-    text = f"the hot curve is highest at {binary_text(top.bytes)}, {hot:.1f} GB/s; cold buffers reach {cold:.1f} there."
-    return Finding(published, _PEAK[0] <= top.bytes <= _PEAK[1] and top.cache_inflated, text)
+def _cold_over_hot(figure: Figure) -> Value:
+    return Value.of(figure.ratio, min(figure.hot_s.count, figure.cold_s.count))
 
 
-def _without_memory(outcome: Outcome) -> Finding:
-    published = "With shared memory off, benchmark and application agree better."
-    ratios = {}
-    for name in (_DEFAULT, _OFF):
-        if figures := _rated(outcome, name):
-            ratios[name] = statistics.summarise([figure.ratio.estimate for figure in figures]).median
-    if len(ratios) < 2:
-        return Finding(published, None, f"{_OFF}: {outcome.skipped.get(_OFF, 'not measured')}.")
-    told = [_agrees_better(outcome, size) for size in sorted({figure.bytes for figure in _rated(outcome, _OFF)})]
-    better, worse = told.count(True), told.count(False)
-    text = (
-        f"median of cold over hot times: {ratios[_DEFAULT]:.2f} by default, {ratios[_OFF]:.2f} without shared memory; "
-        f"nearer to 1 without it at {better} of {count_text(len(told), 'size')}, farther at {worse}, beyond the spread."
-    )
-    return Finding(published, None if better == worse == 0 else better > worse, text)
+def _top(figures: dict[int, Figure], contender: str = "hot") -> Figure | None:
+    return max(figures.values(), key=lambda figure: figure.rate(contender).median, default=None)
 
 
-def _agrees_better(outcome: Outcome, size: int) -> bool | None:
-    """Whether cold over hot is less without shared memory at a size; None where the spreads overlap."""
-    intervals = [
-        figure.ratio.interval for name in (_DEFAULT, _OFF) for figure in _rated(outcome, name) if figure.bytes == size
-    ]
-    if len(intervals) < 2:
+def _near(figures: dict[int, Figure], size: float) -> Figure | None:
+    """The one of a size, to half an octave."""
+    return next((figure for known, figure in figures.items() if size / 1.42 < known < size * 1.42), None)
+
+
+def _ratio(one: Figure | None, other: Figure | None) -> Value | None:
+    first, second = _hot(one), _hot(other)
+    return first.over(second) if first and second else None
+
+
+def evidence(outcome: Outcome) -> dict[str, Cases]:
+    """Sizes are in units of this machine's caches."""
+    usual, off = _by_size(outcome, _DEFAULT), _by_size(outcome, _OFF)
+    l2, l3, eager = _cache(outcome, 2), _cache(outcome, 3), _eager(outcome)
+    last = off[max(off)] if off else None
+
+    def inflation(low: float, high: float, why: str) -> Cases:
+        found = {binary_text(size): _cold_over_hot(figure) for size, figure in usual.items() if low <= size <= high}
+        return found or why
+
+    without = f"{_OFF}: {outcome.skipped.get(_OFF, 'not measured')}"
+    no_l2 = "the size of L2 is not known" if not l2 else "no size was measured"
+    sides = [outcome.skipped[name] for name in (_SOCKET, _SOCKETS) if name in outcome.skipped]
+    both = [_near(_by_size(outcome, name), l3 / 2) for name in (_SOCKET, _SOCKETS)]
+    return {
+        "peak": {"the peak": _peak(usual, l2)} if l2 and usual else no_l2,
+        "falls": {f"at {binary_text(2 * l2)}": _ratio(_near(usual, 2 * l2), _near(usual, l2 / 4))} if l2 else no_l2,
+        "one socket below": "; ".join(sides) or {f"at {binary_text(l3 // 2)}": _ratio(*both)},
+        "memory": inflation(l3 or math.inf, math.inf, f"no message has the size of L3, {binary_text(l3)}"),
+        "small real": inflation(0, eager, "no size is below the library's eager limit"),
+        "cache high": inflation(l2 / 16, l2 / 4, no_l2) if l2 else no_l2,
+        "smooth": {"highest": _ratio(_top(off), last)} if off else without,
+        "agree better": {
+            binary_text(size): _cold_over_hot(off[size]).over(_cold_over_hot(figure))
+            for size, figure in usual.items()
+            if size in off
+        }
+        or without,
+        "inflated": inflation(0, math.inf, "no size was measured"),
+    }
+
+
+def _peak(figures: dict[int, Figure], l2: int) -> Value | None:
+    """The place of the highest point over L2: from the smallest to the largest size that it cannot be told from."""
+    top = _top(figures)
+    if top is None:
         return None
-    shared, off = intervals
-    return True if off.high < shared.low else False if off.low > shared.high else None
+    high = top.rate("hot")
+    same = [size for size, one in figures.items() if one.rate("hot").interval.high >= high.interval.low]
+    return Value(top.bytes / l2, min(same) / l2, max(same) / l2, high.count)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hakobi import conditions, programs
 from hakobi import records as record_files
 from hakobi.errors import HakobiError
-from hakobi.measuring.session import load_warnings
+from hakobi.measuring.session import End, load_warnings
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.words import binary_text, count_text
 from hakobi_lab.measuring import hypercrossbar
 from hakobi_lab.reports import pacs_cs_shown as shown
-from hakobi_lab.reports.page import MIN_SAMPLES, Content, Drawing
+from hakobi_lab.reports.judging import MIN_SAMPLES
+from hakobi_lab.reports.page import IN_IT, Content, Drawing, Item
 from hakobi_lab.reports.running import Order
 
 #: Mbit/s of a link: what two cores carry in six directions at once.
@@ -59,18 +60,29 @@ class _Runs:
     earlier: list[Record] = field(default_factory=list)
 
     def part(
-        self, name: str, rate_mbit: int | None, arguments: Sequence[str], weight: float, of: float
+        self,
+        name: str,
+        rate_mbit: int | None,
+        arguments: Sequence[str],
+        weight: float,
+        of: float,
+        least_s: float = 10.0,
     ) -> list[Record]:
-        """A part's records. Where it fails or takes too long, those that it had, and a warning that says so."""
+        """A part's records. Where it fails or takes too long, those that it had, and a warning that says so; where less
+        than `least_s` is left it does not begin."""
         own = {"report": "pacs-cs", "part": name, "arguments": " ".join(arguments)}
         known = [line for line in self.earlier if own.items() <= line.items()]
         if any(line["kind"] == "part" for line in known):
             sys.stderr.write(f"hakobi report pacs-cs: {name}: taken up from {self.order.json}\n")
             return known
-        timeout_s = round(max(45.0, self.order.budget.share_s(weight, of)))
-        sys.stderr.write(f"hakobi report pacs-cs: {name}: at most {timeout_s} s\n")
+        budget = self.order.budget
+        if not self.content.has_room(place := name.partition(",")[0], budget, least_s):
+            return []
+        timeout_s = budget.limit_s(max(least_s, budget.share_s(weight, of)))
+        sys.stderr.write(f"hakobi report pacs-cs: {name}: at most {timeout_s:.0f} s\n")
         with tempfile.TemporaryDirectory(prefix="hakobi-pacs-cs-") as made:
             file = Path(made) / "records"
+            is_whole = False
             try:
                 done = hypercrossbar.run(
                     self.program,
@@ -84,8 +96,10 @@ class _Runs:
                 if not is_whole:
                     self.fail(name, done.reason() if done.status != 1 else "bytes that arrived were not those sent")
             except HakobiError as error:
-                is_whole = False
                 self.fail(name, str(error))
+            except KeyboardInterrupt:
+                self.content.item(place).absent = IN_IT
+                self.content.take_end(End(1, is_interrupted=True), name)
             found = [line | own for line in record_files.read(file)] if file.is_file() else []
         if self.order.json is not None:
             for line in [*found, *([{"kind": "part"} | own] if is_whole else [])]:
@@ -94,7 +108,7 @@ class _Runs:
 
     def fail(self, name: str, why: str) -> None:
         self.content.warnings.append(f"{name}: {why}")
-        self.content.exit_status = 2
+        self.content.exit_status = max(self.content.exit_status, 2)
 
 
 def measure(order: Order) -> Content:
@@ -103,23 +117,34 @@ def measure(order: Order) -> Content:
     content = Content(conditions.collect(program.flavour), warnings=load_warnings())
     earlier = record_files.read(order.json) if order.json is not None and order.json.is_file() else []
     runs = _Runs(program, order, content, earlier)
-    for place in ("Table 1", "Figure 1", "Table 2", "Table 3", "Question 1"):
-        content.item(place)
     content.item("Table 3").shown.append(shown.functions())
-    _add_packing(content, runs)
+    packing = _add_packing(content, runs)
+    places = ("Table 1", "Sizes", "Table 2")
+    table, spreads = shown.Rates(), []
     try:
         hypercrossbar.check(program, RATE_MBIT)
     except HakobiError as error:
-        for place in ("Table 1", "Figure 1", "Table 2"):
+        for place in places:
             content.item(place).absent = f"{error}."
-        return content
-    sizes = _Sizes.of(order)
-    _add_sizes(content, runs, sizes, _add_table(content, runs, sizes))
-    _add_histogram(content, runs)
-    rate = f"Links of {RATE_MBIT} Mbit/s between network namespaces ({hypercrossbar.payload_mb_s(RATE_MBIT):.1f} MB/s"
-    for place in ("Table 1", "Figure 1", "Table 2"):
-        content.item(place).stand_in = f"{rate} of payload each way, TCP) stand in for PACS-CS's 250 MB/s each way."
+    else:
+        sizes = _Sizes.of(order)
+        found = _add_table(content, runs, sizes)
+        table = shown.Rates.of(found)
+        _add_sizes(content, runs, sizes, found)
+        spreads = _add_histogram(content, runs)
+        rate = (
+            f"Links of {RATE_MBIT} Mbit/s between network namespaces ({hypercrossbar.payload_mb_s(RATE_MBIT):.1f} MB/s"
+        )
+        for place in places:
+            content.item(place).stand_in = f"{rate} of payload each way, TCP) stand in for PACS-CS's 250 MB/s each way."
+    content.judge("pacs-cs", shown.evidence(table, spreads, packing))
     return content
+
+
+def _starve(content: Content, item: Item) -> None:
+    """Nothing was finished; has_room may have said why."""
+    if not item.absent:
+        content.starve(item.place, "no case was finished")
 
 
 def _arguments(samples: int, seconds: float, sizes: Sequence[int], contenders: Sequence[str]) -> list[str]:
@@ -128,33 +153,30 @@ def _arguments(samples: int, seconds: float, sizes: Sequence[int], contenders: S
 
 
 def _add_table(content: Content, runs: _Runs, sizes: _Sizes) -> list[Record]:
-    """The table; its records, which Figure 1 shows, too."""
+    """The table; its records, which Sizes shows, too."""
     arguments = _arguments(sizes.samples, sizes.seconds, [sizes.table_bytes], shown.CONTENDERS)
-    found = runs.part("Table 1", RATE_MBIT, arguments, 55, of=95)
+    cases = 9 * len(shown.CONTENDERS)
+    found = runs.part("Table 1", RATE_MBIT, arguments, 55, of=95, least_s=5 + cases * sizes.samples * sizes.seconds)
     item = content.item("Table 1")
     rates = shown.Rates.of(found)
     if not rates.percent:
-        content.starve(item.place, "no case was finished")
+        _starve(content, item)
         return found
     item.shown.append(shown.dimensions_table(rates, sizes.table_bytes))
     item.notes += [
         "One at a time: the next message of a link starts when the one before has come.",
         f"Medians of {count_text(sizes.samples, 'sample')}; every word that arrived was compared.",
     ]
-    findings = shown.link_findings(rates)
-    if runs.order.smallest:
-        findings = [replace(finding, agrees=None) for finding in findings]
-    content.findings += findings
     return found
 
 
 def _add_sizes(content: Content, runs: _Runs, sizes: _Sizes, table: Sequence[Record]) -> None:
     arguments = _arguments(sizes.samples, sizes.seconds, sizes.sizes, shown.CONTENDERS)
-    found = runs.part("Figure 1", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 15, of=40)
-    item = content.item("Figure 1")
+    found = runs.part("Sizes", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 15, of=40, least_s=10.0)
+    item = content.item("Sizes")
     lines = shown.Rates.of([*_largest_of(table), *found])
     if not lines.percent:
-        content.starve(item.place, "no case was finished")
+        _starve(content, item)
         return
     item.shown += [
         Drawing(
@@ -178,7 +200,7 @@ def _largest_of(found: Sequence[Record]) -> list[Record]:
     return [line for line in found if line.get("way") == "both" and line.get("dimensions") == 3]
 
 
-def _add_histogram(content: Content, runs: _Runs) -> None:
+def _add_histogram(content: Content, runs: _Runs) -> list[shown.Spread]:
     item = content.item("Table 2")
     fit = int(runs.order.budget.left_s() / (_HISTOGRAM_S * 6 * 1.1))
     num = 40 if runs.order.smallest else max(100, min(_NUM_EXCHANGES, fit))
@@ -186,8 +208,8 @@ def _add_histogram(content: Content, runs: _Runs) -> None:
     found = runs.part("Table 2", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 1, of=1)
     spreads = shown.spreads_of(found)
     if not spreads:
-        content.starve(item.place, "no contender was finished")
-        return
+        _starve(content, item)
+        return spreads
     item.here = f"{num:,} exchanges" if num != _NUM_EXCHANGES else ""
     what = f"{num:,} exchanges of {binary_text(_HISTOGRAM_BYTES)} both ways in three dimensions"
     item.shown += [
@@ -199,15 +221,16 @@ def _add_histogram(content: Content, runs: _Runs) -> None:
             shown.histogram_data(spreads),
         ),
         shown.spread_table(spreads, what),
+        shown.classes_table(spreads, what),
     ]
-    content.findings.append(shown.steadiness_finding(spreads))
     item.notes.append(
         "Above the links' rate: after a pause each link lets 64 KiB through at once, as a switch's buffer does. "
         "The ranks meet before each exchange."
     )
+    return spreads
 
 
-def _add_packing(content: Content, runs: _Runs) -> None:
+def _add_packing(content: Content, runs: _Runs) -> shown.Rates:
     """Within a node, where a copy costs more than a wire: MPI's ways, halo and buffer arrays on one face."""
     is_smallest = runs.order.smallest
     size, row = (64 * _KIB, _KIB) if is_smallest else (_MIB, _KIB)
@@ -218,7 +241,8 @@ def _add_packing(content: Content, runs: _Runs) -> None:
     late = shown.Rates.of(runs.part("Question 1, late", None, [*arguments, "--late-us", str(_LATE_US)], 3, of=97))
     item = content.item("Question 1")
     if not together.mb_s:
-        content.starve(item.place, "no case was finished")
-        return
+        _starve(content, item)
+        return together
     item.shown.append(shown.packing_table(together, late, size, row, _LATE_US))
     item.notes.append(shown.packing_words(together))
+    return together

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from hakobi.table import Table
 from hakobi.words import binary_text, list_text, percent_text
 from hakobi_lab import plots
 from hakobi_lab.reports import theirs
-from hakobi_lab.reports.page import Finding, is_at_least, is_less, verdict
+from hakobi_lab.reports.judging import MIN_SAMPLES, Cases, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,12 +65,8 @@ class Rates:
         return rates
 
     def share(self, case: Case) -> Summary:
-        """Per cent of the links, with its interval."""
-        return self.mb_s[case].scaled(self.percent[case] / self.mb_s[case].median)
-
-    def contenders(self) -> list[str]:
-        """Ours that were measured at all."""
-        return [name for name in OURS if any(case.contender == name for case in self.percent)]
+        """The part of the links that is filled, with its interval."""
+        return self.mb_s[case].scaled(self.percent[case] / 100 / self.mb_s[case].median)
 
     def at(self, contender: str, dimensions: int, way: str) -> Case | None:
         """The measured case of the largest message."""
@@ -99,66 +96,61 @@ def dimensions_table(rates: Rates, size: int) -> Table:
     return table
 
 
-def link_findings(rates: Rates) -> list[Finding]:
-    """The findings of PACS-CS on its links. Each of ours must agree in every case; plain MPI stands beside them."""
-    findings = []
-    for published, ways, least in (
-        ("A node fills 99 % of its links one way, in 1, 2 and 3 dimensions at once.", ("send", "receive"), 99.0),
-        ("Both ways at once it fills 93 to 96 %.", ("both",), 93.0),
-    ):
-        cases = [
-            is_at_least(rates.share(case), least - 0.05) if case is not None else None
-            for name in rates.contenders()
-            for case in _cases(rates, name, ways)
-        ]
-        findings.append(Finding(published, verdict(cases), _least_words(rates, ways)))
-    findings.append(_three_times_one(rates))
-    return findings
+def evidence(rates: Rates, spreads: Sequence[Spread], packing: Rates) -> dict[str, Cases]:
+    """Of each of ours, in every dimension and way that the table has; plain MPI stands beside them."""
+
+    def shares(*ways: str) -> Cases:
+        return {
+            f"{NAMES[name]}, {dimensions} {way}": Value.of(rates.share(case)) if case else None
+            for name in OURS
+            for way in ways
+            for dimensions in (1, 2, 3)
+            for case in (rates.at(name, dimensions, way),)
+        }
+
+    def three_over_one(name: str, way: str) -> Value | None:
+        one, three = (rates.at(name, dimensions, way) for dimensions in (1, 3))
+        if one is None or three is None or one.bytes != three.bytes:
+            return None
+        return Value.of(rates.mb_s[three]).over(Value.of(rates.mb_s[one]))
+
+    pairs = {(spread.contender, spread.is_alternating): spread for spread in spreads}
+    ours = [name.partition(":")[0] for name in OURS]
+
+    def against_alone(quantity: Callable[[Spread], Value]) -> Cases:
+        both = {name: [pairs.get((name, is_alternating)) for is_alternating in (True, False)] for name in ours}
+        return {
+            NAMES[name]: quantity(computing).over(quantity(alone)) if computing and alone else None
+            for name, (computing, alone) in both.items()
+        }
+
+    return {
+        "one way": shares("send", "receive"),
+        "both ways": shares("both"),
+        "three times": {f"{NAMES[name]}, {way}": three_over_one(name, way) for name in OURS for way in WAYS},
+        "spread": against_alone(Spread.deviation),
+        "mean": against_alone(Spread.mean),
+        "steady": {
+            f"{NAMES[name]}, {'with computing' if when else 'alone'}": pairs[name, when].halves()
+            if (name, when) in pairs
+            else None
+            for name in ours
+            for when in (False, True)
+        },
+        "copies": _copies(packing),
+    }
 
 
-def _cases(rates: Rates, name: str, ways: Sequence[str]) -> list[Case | None]:
-    """A contender's cases in 1 to 3 dimensions; None where one was not measured."""
-    return [rates.at(name, dimensions, way) for way in ways for dimensions in (1, 2, 3)]
-
-
-def _least_words(rates: Rates, ways: Sequence[str]) -> str:
-    words, missing = [], []
-    for name in CONTENDERS:
-        cases = _cases(rates, name, ways)
-        shares = [rates.percent[case] for case in cases if case is not None]
-        if len(shares) == len(cases):
-            words.append(f"{NAMES[name]} {min(shares):.1f} %")
-        elif shares:
-            missing.append(f"{NAMES[name]} ({len(shares)} of {len(cases)} cases)")
-    if not words and not missing:
-        return "Nothing was measured."
-    lacking = f" Not whole: {list_text(missing)}." if missing else ""
-    return (f"The least of each: {list_text(words)}." if words else "") + lacking
-
-
-#: Three links' sum may lack a thirtieth and still be three times one.
-_THREE_TIMES = 2.9
-
-
-def _three_times_one(rates: Rates) -> Finding:
-    published = "Three dimensions carry three times one: 750 MB/s of 3 x 250."
-    words: list[str] = []
-    told: list[bool | None] = []
-    for contender in rates.contenders():
-        ratios = {}
-        for way in WAYS:
-            one, three = (rates.at(contender, dimensions, way) for dimensions in (1, 3))
-            if one is None or three is None or one.bytes != three.bytes:
-                told.append(None)
-                continue
-            ratios[way] = rates.mb_s[three].median / rates.mb_s[one].median
-            told.append(is_less(rates.mb_s[one].scaled(_THREE_TIMES), rates.mb_s[three]))
-        if ratios:
-            way = min(ratios, key=lambda way: ratios[way])
-            words.append(f"{NAMES[contender]} {ratios[way]:.2f} times ({way}; {len(ratios)} of {len(WAYS)} ways)")
-    if not words:
-        return Finding(published, None, "Nothing was measured.")
-    return Finding(published, verdict(told), f"The least: {list_text(words)}.")
+def _copies(packing: Rates) -> Cases:
+    """The part of an exchange that is packed by hand which buffer arrays do not take."""
+    packed, ours = (
+        next((Value.of(rate) for case, rate in packing.mb_s.items() if case.contender == name), None)
+        for name in ("mpi-packed", "buffer-arrays")
+    )
+    if packed is None or ours is None:
+        return {"a face": None}
+    left = packed.over(ours)  # rates: the time of ours over that of packing
+    return {"a face": Value(1 - left.estimate, 1 - left.high, 1 - left.low, left.count)}
 
 
 def _sizes(rates: Rates) -> list[int]:
@@ -201,15 +193,52 @@ def sizes_table(rates: Rates) -> Table:
     return table
 
 
+#: Exchanges below which a histogram's tails say nothing.
+_MIN_EXCHANGES = 1000
+#: Standard errors in an interval of 98 %.
+_ERRORS = 2.33
+
+
 @dataclass(frozen=True)
 class Spread:
-    """How the MB/s of a contender's single exchanges spread: `counts[i]` of them from i to i + 1 times `class_mb_s`."""
+    """How the MB/s of a contender's single exchanges spread: `counts[i]` of them from i to i + 1 times `class_mb_s`.
+    `tenths`: medians of each tenth of them, in order."""
 
     contender: str
     is_alternating: bool
     class_mb_s: float
     counts: tuple[int, ...]
     quantiles: dict[str, float]
+    tenths: tuple[float, ...] = ()
+
+    def _moment(self, power: int, about: float = 0.0) -> float:
+        middles = [self.class_mb_s * (i + 0.5) - about for i in range(len(self.counts))]
+        each = zip(middles, self.counts, strict=True)
+        return sum(count * middle**power for middle, count in each) / sum(self.counts)
+
+    def _value(self, estimate: float, error: float) -> Value:
+        """Few exchanges count as no sample."""
+        num = sum(self.counts)
+        low, high = max(estimate - _ERRORS * error, 0.0), estimate + _ERRORS * error
+        return Value(estimate, low, high, num if num >= _MIN_EXCHANGES else 0)
+
+    def mean(self) -> Value:
+        mean = self._moment(1)
+        return self._value(mean, (self._moment(2, mean) / sum(self.counts)) ** 0.5)
+
+    def deviation(self) -> Value:
+        """The standard deviation; its error grows with the fourth moment, which tails make large."""
+        mean = self._moment(1)
+        variance = self._moment(2, mean)
+        excess = max(self._moment(4, mean) - variance**2, 0.0)
+        return self._value(variance**0.5, (excess / max(variance, 1e-12) / sum(self.counts)) ** 0.5 / 2)
+
+    def halves(self) -> Value:
+        """The rate of the second half over that of the first, from the tenths."""
+        half = len(self.tenths) // 2
+        if half < MIN_SAMPLES or sum(self.counts) < _MIN_EXCHANGES:
+            return Value(1.0, 0.0, math.inf, 0)
+        return Value.of(statistics.compare_separate(self.tenths[half:], self.tenths[:half]), half)
 
 
 def spreads_of(records: Sequence[Record]) -> list[Spread]:
@@ -221,6 +250,7 @@ def spreads_of(records: Sequence[Record]) -> list[Spread]:
             line["class_mb_s"],
             tuple(line["counts"]),
             {name: line[member] for name, member in quantiles.items()},
+            tuple(line.get("tenths_mb_s", ())),
         )
         for line in records
         if line.get("kind") == "histogram" and line["is_correct"]
@@ -268,42 +298,33 @@ def spread_table(spreads: Sequence[Spread], what: str) -> Table:
     return table
 
 
-#: Exchanges below which a quantile of one in a hundred says nothing.
-_MIN_EXCHANGES = 1000
-#: Medians that differ by at most this part are about equal.
-_ABOUT = 0.1
-
-
-def steadiness_finding(spreads: Sequence[Spread]) -> Finding:
-    """Whether computing between exchanges widens their spread and leaves their median, for each of ours."""
-    published = "With computing between, exchanges spread more, and the mean is about equal (Table 2)."
-    cases: list[bool | None] = []
-    words = []
-    for contender in dict.fromkeys(spread.contender for spread in spreads if spread.contender != "mpi"):
-        both = {spread.is_alternating: spread for spread in spreads if spread.contender == contender}
-        if len(both) < 2 or min(sum(spread.counts) for spread in both.values()) < _MIN_EXCHANGES:
-            cases.append(None)
-            continue
-        medians = [both[key].quantiles["median"] for key in (False, True)]
-        tails = [1 - both[key].quantiles["1 % below"] / both[key].quantiles["median"] for key in (False, True)]
-        cases += [tails[1] > tails[0], abs(medians[1] / medians[0] - 1) <= _ABOUT]
-        words.append(
-            f"{NAMES[contender]}: median {medians[0]:.1f} MB/s alone and {medians[1]:.1f} with computing, one in a "
-            f"hundred {percent_text(tails[0])} and {percent_text(tails[1])} below it"
-        )
-    because = "; ".join(words) or f"fewer than {_MIN_EXCHANGES:,} exchanges of each were measured"
-    return Finding(published, verdict(cases), f"{because}.")
+def classes_table(spreads: Sequence[Spread], what: str) -> Table:
+    """The report's table of classes, for each contender alone and with computing."""
+    names = [f"{NAMES[one.contender]}, {'with computing' if one.is_alternating else 'alone'}" for one in spreads]
+    table = Table(f"Classes of MB/s of {what}", ["<MB/s", *names])
+    width = max((one.class_mb_s for one in spreads), default=1.0)
+    for i in range(max((len(one.counts) for one in spreads), default=0)):
+        counts = [one.counts[i] if i < len(one.counts) else 0 for one in spreads]
+        if any(counts):
+            table.add(f"{width * i:g} to {width * (i + 1):g}", *map(str, counts))
+    return table
 
 
 def functions() -> Table:
     """The six functions of the report's library, and Hakobi's."""
-    table = Table("Functions of the buffer arrays", ["<what it does", "<Hakobi, C++", "<Hakobi, C"])
-    table.add("opens a buffer array", "BufferArrays::get, make", "hakobi_buffer_arrays_get, hakobi_buffer_array_make")
-    table.add("appends a piece of memory", "append", "hakobi_buffer_array_append")
-    table.add("sends all pieces as one message", "send", "hakobi_buffer_array_send")
-    table.add("receives into all pieces", "receive", "hakobi_buffer_array_receive")
-    table.add("takes the pieces out again", "release", "hakobi_buffer_array_release")
-    table.add("asks whether it is done", "done, wait", "hakobi_buffer_array_done, hakobi_buffer_array_wait")
+    table = Table("Functions of the buffer arrays", ["<PMvX", "<what it does", "<Hakobi, C++", "<Hakobi, C"])
+    rows = """
+        pmGetSendBufferArray | opens a buffer array | BufferArrays::get, make | _arrays_get, _array_make
+        - | appends a piece of memory | append | _array_append
+        pmSendBufferArray | sends all pieces as one message | send | _array_send
+        pmReceiveBufferArray | receives into all pieces | receive | _array_receive
+        pmReleaseReceiveBufferArray, pmReleaseSendBufferArray | takes the pieces out again | release | _array_release
+        pmSendDoneBufferArray | asks whether it is done | done, wait | _array_done, _array_wait
+    """
+    for line in rows.strip().splitlines():
+        *cells, c_names = [cell.strip() for cell in line.split("|")]
+        table.add(*cells, ", ".join(f"hakobi_buffer{name}" for name in c_names.split(", ")))
+    table.notes.append("PMvX has one piece a dimension and direction: getting the array gives their addresses")
     return table
 
 
@@ -347,4 +368,6 @@ def packing_words(together: Rates) -> str:
         for name, (time_us, calls) in times.items()
         if name != "buffer-arrays"
     ]
-    return f"Buffer arrays take {list_text(words)}."
+    packed = times.get("mpi-packed")
+    copies = f" Copies are {percent_text(1 - ours[0] / packed[0])} of packing by hand." if packed else ""
+    return f"Buffer arrays take {list_text(words)}.{copies}"

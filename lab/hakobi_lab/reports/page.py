@@ -8,18 +8,21 @@ place where that can be cited, and a sentence where something stands in for what
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hakobi.conditions import Conditions
 from hakobi.measuring.session import LOADED, End
 from hakobi.records import Record
-from hakobi.statistics import Summary
 from hakobi.table import Table, show
+from hakobi.words import count_text
 from hakobi_lab.report import Report
 from hakobi_lab.reports import theirs
+from hakobi_lab.reports.claims import CLAIMS
+from hakobi_lab.reports.judging import Cases, Finding, judge_all
 from hakobi_lab.reports.published import Published
+from hakobi_lab.reports.running import Budget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 #: Why an item is absent whose part had not begun.
 INTERRUPTED = "the report was interrupted before it"
+IN_IT = "the report was interrupted in it"
 
 
 @dataclass(frozen=True)
@@ -51,53 +55,12 @@ class Item:
     notes: list[str] = field(default_factory=list)
     here: str = ""  #: what was run, where it is not what the report ran
     stand_in: str = ""  #: what replaces something that this machine lacks
-    absent: str = ""  #: why nothing is shown
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence of the report, and what came of it here. `agrees`: None where the figures cannot tell."""
-
-    published: str
-    agrees: bool | None
-    because: str  #: what was found here, with its figures
+    absent: str = ""  #: why nothing is shown, or not all
 
     @property
-    def verdict(self) -> str:
-        return {True: "agrees", False: "does not agree", None: "cannot be told"}[self.agrees]
-
-
-#: A median of fewer says nothing of its spread.
-MIN_SAMPLES = 3
-
-
-def verdict(cases: Iterable[bool | None]) -> bool | None:
-    """Judges a sentence by its cases: each agrees, contradicts (False), or cannot be told (None). One that contradicts
-    is enough against it. For it all must agree: a case that was not measured might not.
-
-    >>> verdict([True, True]), verdict([True, None]), verdict([None, False]), verdict([])
-    (True, None, False, None)
-    """
-    told = list(cases)
-    if False in told:
-        return False
-    return True if told and all(told) else None
-
-
-def is_at_least(value: Summary, bound: float) -> bool | None:
-    """Whether a median reaches a bound; None where its interval holds the bound, or its samples are too few."""
-    if value.count < MIN_SAMPLES:
-        return None
-    return True if value.interval.low >= bound else False if value.interval.high < bound else None
-
-
-def is_less(one: Summary, other: Summary) -> bool | None:
-    """Whether a median is less than another; None where they cannot be told apart."""
-    if min(one.count, other.count) < MIN_SAMPLES:
-        return None
-    if one.interval.high < other.interval.low:
-        return True
-    return False if one.interval.low > other.interval.high else None
+    def state(self) -> str:
+        """ "not shown: no time was left"; "" where all is shown."""
+        return f"{'in part' if self.shown else 'not shown'}: {self.absent}" if self.absent else ""
 
 
 @dataclass
@@ -111,9 +74,16 @@ class Content:
     exit_status: int = 0
     is_interrupted: bool = False  #: no part begins any more
 
-    def take_end(self, end: End) -> None:
+    def take_end(self, end: End, part: str = "") -> None:
         """How a part ended: its exit status, what a reader must know of it, and whether others may begin."""
-        self.warnings += [text for text in end.warnings() if text not in self.warnings]
+        name = f"{part}: " if part else ""
+        texts = [text if text in end.load else f"{name}{text}" for text in end.warnings()]
+        if end.is_out_of_time and not end.is_complete:
+            texts.append(f"{name}{end.num_done} of {count_text(end.num_jobs, 'run')}: the budget ended before the rest")
+        loaded = any(text.startswith(LOADED) for text in self.warnings)
+        self.warnings += [
+            text for text in texts if text not in self.warnings and not (loaded and text.startswith(LOADED))
+        ]
         self.exit_status = max(self.exit_status, end.exit_status())
         self.is_interrupted = self.is_interrupted or end.is_interrupted
 
@@ -127,10 +97,24 @@ class Content:
                 for finding in self.findings
             ]
 
+    def judge(self, report: str, evidence: Mapping[str, Cases]) -> None:
+        """Judges every sentence of a report."""
+        self.findings = judge_all(CLAIMS[report], evidence)
+
     def starve(self, place: str, why: str) -> None:
         """Nothing is shown at a place, since the budget was too small: figures are missing, and the status says so."""
         self.item(place).absent = f"{why}: give a larger --budget"
         self.exit_status = max(self.exit_status, 2)
+
+    def has_room(self, place: str, budget: Budget, least_s: float = 1.0) -> bool:
+        """Whether the part that fills a place may begin; else the item says why not. `least_s`: what it needs."""
+        if self.is_interrupted:
+            self.item(place).absent = INTERRUPTED
+        elif budget.left_s() < least_s:
+            self.starve(place, f"it needs {least_s:.0f} s, and {budget.left_s():.0f} s of the budget were left")
+        else:
+            return True
+        return False
 
     def item(self, place: str) -> Item:
         """The item of a place, added where it is new."""
@@ -142,10 +126,13 @@ class Content:
 
 
 def missing(published: Published, content: Content) -> list[str]:
-    """Places of the report that the page would lack, or has and the report lacks."""
-    places = [item.place for item in content.items]
-    lacking = [place for place in published.items if place not in places]
-    return lacking + [place for place in places if place not in published.items]
+    """Places of the report that the page lacks, or at which it has neither something nor a reason; places that the
+    report has not."""
+    items = {item.place: item for item in content.items}
+    lacking = [
+        place for place in published.items if place not in items or not (items[place].shown or items[place].absent)
+    ]
+    return lacking + [place for place in items if place not in published.items]
 
 
 def make(published: Published, content: Content, command: str) -> Report:
@@ -165,14 +152,16 @@ def make(published: Published, content: Content, command: str) -> Report:
     for place, what in published.items.items():
         _add_item(report, place, what, by_place[place])
         _add_theirs(report, theirs.TABLES[published.name][place])
+        if found := [one for one in content.findings if one.claim and one.claim.place == place]:
+            report.table(compared(found))
     report.conditions(content.facts)
     return report
 
 
 def _add_item(report: Report, place: str, what: str, item: Item) -> None:
     report.heading(f"{place}: {what} (here: {item.here})" if item.here else f"{place}: {what}")
-    if item.absent:
-        report.text(f"Not shown: {item.absent}")
+    if item.state:
+        report.text(f"{item.state[:1].upper()}{item.state[1:]}")
     for shown in item.shown:
         if isinstance(shown, Table):
             report.table(shown)
@@ -194,14 +183,27 @@ def _add_theirs(report: Report, values: tuple[Table, ...] | str) -> None:
         report.bullets(table.notes)
 
 
+def compared(findings: list[Finding]) -> Table:
+    """Theirs and ours in units that two machines share: an order, a share, a slope, a ratio, a place on an axis."""
+    table = Table("To compare across machines", ["<it found", "<in the report", "<here", "<verdict"])
+    for finding in findings:
+        table.add(finding.published, finding.claim.theirs if finding.claim else "", finding.because, finding.verdict)
+    return table
+
+
 def places_table(published: Published, content: Content) -> Table:
-    """Every figure and table of the report: what is on the page for it."""
-    table = Table("Figures and tables of the report", ["<in the report", "<shows", "<on this page"])
+    """Every figure and table of the report: ours, theirs, and what its sentences came to. No cell is blank."""
+    table = Table("Figures and tables of the report", ["<in the report", "<shows", "<ours", "<theirs", "<findings"])
     by_place = {item.place: item for item in content.items}
     for place, what in published.items.items():
         item = by_place[place]
-        here = f"not shown: {item.absent}" if item.absent else f"{item.here} shown" if item.here else "shown"
-        table.add(place, what, f"{here}, with a stand-in" if item.stand_in and not item.absent else here)
+        here = item.state or (f"{item.here} shown" if item.here else "shown")
+        ours = f"{here}, with a stand-in" if item.stand_in and item.shown else here
+        values = theirs.TABLES[published.name][place]
+        rows = "in words" if isinstance(values, str) else count_text(sum(len(one.rows) for one in values), "row")
+        verdicts = [one.verdict for one in content.findings if one.claim and one.claim.place == place]
+        counts = [f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts)]
+        table.add(place, what, ours, rows, ", ".join(counts) or "it concludes nothing of it")
     return table
 
 
@@ -212,8 +214,8 @@ def print_content(published: Published, content: Content, command: str) -> None:
             if isinstance(shown, Table):
                 show(shown)
                 sys.stdout.write("\n")
-        if item.absent:
-            sys.stdout.write(f"{item.place}: not shown: {item.absent}\n\n")
+        if item.state:
+            sys.stdout.write(f"{item.place}: {item.state}\n\n")
     for finding in content.findings:
         sys.stdout.write(f"{published.title}: “{finding.published}” {finding.verdict}: {finding.because}\n")
     for warning in content.warnings:

@@ -25,13 +25,16 @@ STREAM = Published(
     question="What does output cost a flow solver by pieces and gather, through rank 0, and by parallel MPI-IO?",
     source="a CFD vendor's comparison of output methods (SCRYU/Tetra, STREAM) on slow and fast storage networks",
     items={
-        "Table of times": "time of the run, by output method and ranks",
-        "Table of output times": "time of the run less that of the run without output; the gather apart",
-        "Speed-up figure": "speed-up over ranks by method, with the ideal line",
-        "Share figure": "output's share of the run over ranks",
+        "Table S1": "a tsunami over the fast network, by a file a process and through rank 0",
+        "Table S2": "the same through rank 0 over both networks",
+        "Tables S3 and S4": "a propeller, by parallel MPI-IO and through rank 0, over both networks",
+        "Output time figure": "seconds of output by method",
+        "Speed-up figures": "speed-up over ranks by method, with the ideal line",
+        "Share figures": "output's share of the run over ranks",
+        "Item P": "loading of results for post-processing, over both networks",
         "Question 1": "an unstructured case that is heavy on output: a propeller",
         "Question 2": "storage of cheap disks, which seek",
-        "Question 3": "more ranks: 256",
+        "Question 3": "more ranks, 256, and whether they are stable",
     },
 )
 
@@ -44,17 +47,19 @@ OPENIFS = Published(
     items={
         "Table 1": "files of a run with the store",
         "Table 2": "resolutions with and without the store: forecast days per day, MB a step",
-        "Tables 3 and 4": "writing of each file, without and with the store",
-        "Tables 5 and 6": "page sizes",
+        "Table 3": "writing of each file, without the store",
+        "Table 4": "writing of each file, with the store",
+        "Table 5": "page sizes",
+        "Table 6": "combinations of layouts",
         "Table 7": "stride of the writers in two directories: data files, size of each, minutes, days per day",
         "Table 8": "parameters of the store",
-        "Figure 1": "forecast days per day over ranks",
+        "Figure 1": "forecast days per day over ranks, and ranks x threads",
         "Figure 2": "forecast days per day during the forecast: now, mean, peak",
         "Figures 3 and 4": "where the time goes",
-        "Figures 6, 7 and 9": "forecast days per day over number and size of stripes and stride of the writers, in two "
-        "directories",
+        "Figure 6": "forecast days per day over the number of stripes",
+        "Figure 7": "forecast days per day over the size of stripes",
         "Figure 8": "page sizes over the forecast",
-        "Threads": "ranks x threads",
+        "Figure 9": "forecast days per day over the stride of the writers",
         "Bit identity": "fields by either way compared",
     },
 )
@@ -65,10 +70,11 @@ HA8000 = Published(
     question="How much of an MPI benchmark's figure comes from the cache?",
     source="a computing centre's note on MPI benchmarks within a node of the Hitachi HA8000 (T2K, University of Tokyo)",
     items={
+        "Table 1": "caches",
         "Figure 1": "bandwidth over message size, one reused buffer: same core complex, other socket, other node",
         "Figure 2": "regions: through shared memory, single copy in the cache, memory",
-        "Figure 3": "the same with buffers that are not in the cache",
-        "Figure 4": "shared memory off",
+        "Figure 3": "shared memory off",
+        "Advice": "buffers that are not in the cache",
     },
 )
 
@@ -79,7 +85,7 @@ PACS_CS = Published(
     source="PACS-CS, University of Tsukuba: 16 x 16 x 10 nodes, in each dimension a crossbar of two Gigabit links",
     items={
         "Table 1": "1, 2 and 3 dimensions x send, receive, both: MB/s and per cent of the links",
-        "Figure 1": "bandwidth over message size, both ways",
+        "Sizes": "bandwidth over message size, both ways",
         "Table 2": "stability of 10,000 exchanges, alone and with computing",
         "Table 3": "functions of the buffer arrays, theirs and ours",
         "Question 1": "MPI, halo and buffer arrays compared: what packing costs",
@@ -92,11 +98,13 @@ TWO_PHASE = Published(
     question="What does overlapping the exchange with the file access gain, over the size of the collective buffer?",
     source="Y. Tsujita and others, Kindai University: two-phase I/O by asynchronous I/O or threads, several buffers",
     items={
-        "Figure 1": "throughput of collective reads over the collective buffer's size, 8 processes",
-        "Figure 2": "throughput of collective reads over the collective buffer's size, 64 processes",
+        "Figures 1 and 2": "exchange and file access of one call over time: one after the other, and at once",
+        "Figure 3": "throughput of collective reads over the collective buffer's size, 8 processes, 8 data servers",
+        "Figure 4a": "throughput of collective reads over the collective buffer's size, 8 processes, Lustre",
+        "Figure 4b": "throughput of collective reads over the collective buffer's size, 64 processes, Lustre",
         "Writes": "the same for collective writes",
-        "Figure 3": "slow processes: buffers in flight x delay, and what is lost",
-        "Trace": "exchange and file access beside each other, over time",
+        "Slow processes": "buffers in flight x delay, and what is lost",
+        "Traces": "MPI, MPI-IO and the storage servers in one trace",
     },
 )
 

@@ -7,37 +7,31 @@ says how fast they are; where the source repository's testbed can be made, real 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hakobi import conditions, files, programs, statistics, testbeds
+from hakobi import conditions, files, programs, records, statistics, testbeds
 from hakobi.errors import HakobiError
 from hakobi.measuring.session import End
 from hakobi.measuring.storage_model import StorageModel
-from hakobi.statistics import Summary
 from hakobi.table import Table
-from hakobi.words import count_text, percent_text, seconds_text
-from hakobi_lab.reports.page import (
-    INTERRUPTED,
-    MIN_SAMPLES,
-    Content,
-    Drawing,
-    Finding,
-    Item,
-    is_at_least,
-    is_less,
-    verdict,
-)
+from hakobi.words import bytes_text, count_text, seconds_text
+from hakobi_lab.measuring import viewers
+from hakobi_lab.reports.judging import Cases, Series, Value, over_rounds, ratio
+from hakobi_lab.reports.page import IN_IT, Content, Drawing
 from hakobi_lab.reports.running import Order
 from hakobi_lab.studies.output_methods import figures, session, tables
-from hakobi_lab.studies.output_methods.plan import HIDDEN, Plan
+from hakobi_lab.studies.output_methods.plan import BASELINE, HIDDEN, Case, Plan
 from hakobi_lab.studies.output_methods.result import Study
-from hakobi_lab.studies.output_methods.summary import Row, StudySummary
+from hakobi_lab.studies.output_methods.summary import Figures, StudySummary
 from hakobi_lab.studies.scale import beyond
 
 #: One file server behind a Gigabit Ethernet, and four of 500 MB/s each.
 SLOW = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
 FAST = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=1e-4)
+NETWORKS = {"slow": SLOW, "fast": FAST}
 #: One file server behind 100 Mbit/s.
 SLOWEST = StorageModel(servers=1, bandwidth_mb_s=11.8, latency_s=1e-4)
 #: Four disks that find a place in 8 ms (7,200 turns a minute) and pass 150 MB/s.
@@ -45,42 +39,54 @@ DISKS = StorageModel(servers=4, bandwidth_mb_s=150, latency_s=1e-4, seek_s=8e-3)
 
 #: The report's three methods, and ours.
 METHODS = ("per-process", "root", "parallel", "pipelined", "pipelined" + HIDDEN)
-_THEIRS = METHODS[:3]
-_FEWEST = ("per-process", "pipelined" + HIDDEN)
+_OURS = "pipelined" + HIDDEN
 #: Ten steps of four fields: 46 MB a run.
 _TSUNAMI = ("--hours", "1.25", "--resolution", "10", "--output-interval", "7.5", "--precision", "single")
 #: Few, so that a method which makes a disk seek for every row ends.
 _SEEKING_TSUNAMI = ("--hours", "1.5", "--resolution", "20", "--output-interval", "30", "--precision", "single")
-_SMALL_TSUNAMI = ("--hours", "0.5", "--resolution", "30", "--output-interval", "15", "--precision", "single")
 _SMALLEST_TSUNAMI = ("--hours", "0.25", "--resolution", "60", "--output-interval", "15", "--precision", "single")
+_MAIN_PLACES = ("Table S1", "Table S2", "Output time figure", "Speed-up figures", "Share figures")
+_MANY_RANKS, _FEW_RANKS = 256, 4
+#: Beside the most ranks that were measured: what the model says of those, and of more than this machine carries.
+_SIMULATED_RANKS = (64, 256, 1024)
+_VIEWERS, _LOADED_BYTES, _LOADINGS_S = (1, 2, 4, 8), 32 << 20, 20.0
 
 
 def measure(order: Order) -> Content:
     """Raises HakobiError for what is wrong before the first run."""
-    small = order.smallest
     content = Content(conditions.collect(programs.find("hakobi-tsunami").flavour, {"files": order.folder}))
-    main = _study(
-        order,
-        Plan(
-            app="tsunami",
-            methods=_FEWEST if small else METHODS,
-            ranks=order.ranks or ((1, 2) if small else (1, 2, 4, 8, 16, 64)),
-            storages={"slow": Path(), "fast": Path()},
-            models={"slow": SLOW, "fast": FAST},
-            repetitions=1 if small else 5,
-            arguments=_SMALL_TSUNAMI if small else _TSUNAMI,
-            budget_s=order.budget.share_s(5, of=10),
-        ),
-        "table",
-    )
-    _take(content, main)
+    planned = main_plan(order)
+    main = _study(order, planned, "table")
+    _take(content, main, "table")
     _add_tables(content, main)
-    _add_propeller(content, order)
+    loaded = _add_viewers(content, order)
+    propeller = _add_propeller(content, order)
     _add_disks(content, order)
-    _add_many_ranks(content, order)
-    _add_simulated(content, main)
+    many = _add_many_ranks(content, order, main)
+    _add_simulated(content, main, order)
     _add_servers(content, order)
+    content.judge(
+        "stream",
+        main_evidence(planned, times_of(main))
+        | loading_evidence(loaded)
+        | {"heavy case": _heavy(propeller, content), "complete": complete(main, *([many] if many else []))},
+    )
     return content
+
+
+def _plan(order: Order, **values: object) -> Plan:
+    """Of the tsunami with every method; the smallest report has the least of everything else."""
+    usual = {"app": "tsunami", "methods": METHODS, "repetitions": 5, "arguments": _TSUNAMI}
+    least = {"repetitions": 1} if "app" in values else {"repetitions": 1, "arguments": _SMALLEST_TSUNAMI}
+    models = values["models"]
+    assert isinstance(models, dict)
+    chosen = {**usual, **values, **(least if order.smallest else {}), "storages": dict.fromkeys(models, Path())}
+    return Plan(**chosen)  # type: ignore[arg-type]
+
+
+def main_plan(order: Order) -> Plan:
+    ranks = order.ranks or ((1, 2) if order.smallest else (1, 2, 4, 8, 16, 64))
+    return _plan(order, ranks=ranks, models=NETWORKS, budget_s=order.budget.share_s(5, of=10))
 
 
 def _study(order: Order, plan: Plan, part: str) -> Study:
@@ -90,311 +96,372 @@ def _study(order: Order, plan: Plan, part: str) -> Study:
         return session.execute(replace(plan, storages=places), order.json, part=f"report stream, {part}")
 
 
-def _take(content: Content, study: Study) -> None:
+def _take(content: Content, study: Study, part: str) -> None:
     """Takes over a study's warnings and its exit status."""
-    content.take_end(study.outcome.end)
-    content.warnings += [text for text in study.warnings() if text not in content.warnings]
+    content.take_end(study.outcome.end, part)
+    content.warnings += [text for text in study.warnings() if text.startswith("FILES DIFFER")]
     content.exit_status = max(content.exit_status, study.exit_status())
 
 
+def _optional(content: Content, place: str, order: Order, plan: Plan, least_s: float = 1.0) -> Study | None:
+    """The study of a plan; None, with the reason in the item, where it cannot be run here."""
+    if not content.has_room(place, order.budget, least_s):
+        return None
+    item = content.item(place)
+    try:
+        study = _study(order, plan, place)
+    except HakobiError as error:
+        item.absent = str(error)
+        if error.code == "interrupted":
+            content.take_end(End(0, is_interrupted=True))
+        return None
+    end = study.outcome.end
+    if study.summary is None and end.failure is not None and not end.is_interrupted:  # what this machine lacks
+        item.absent = str(end.failure)
+        return None
+    _take(content, study, place)
+    if study.summary is not None:
+        return study
+    if end.gaps:
+        item.absent = " ".join(end.gap_notes())
+    elif end.is_interrupted:
+        item.absent = IN_IT
+    else:
+        content.starve(place, "no pair of runs was finished")
+    return None
+
+
 def _add_tables(content: Content, study: Study) -> None:
-    places = ("Table of times", "Table of output times", "Speed-up figure", "Share figure")
     if study.summary is None:
-        for place in places:
+        for place in _MAIN_PLACES:
             content.starve(place, "no pair of runs was finished")
         return
     summary = study.summary
-    for storage in summary.storages():
-        content.item(places[0]).shown.append(time_table(summary, storage))
-        content.item(places[1]).shown.append(output_table(summary, storage, _gathers(study)))
-    content.item(places[0]).notes += [f"{name}: {model.words()}" for name, model in study.plan.models.items()]
-    content.item(places[1]).notes.append(
-        "Output time is the time of the run less that of the run without output, in the same round. (…): cannot be "
-        "told from zero. Gather: what the gather step of per-process took at the end; it is in its output time."
+    s1, s2, bars, speed_up, share = (content.item(place) for place in _MAIN_PLACES)
+    s1.shown.append(run_table(summary, "a tsunami, fast network", [(method, "fast") for method in METHODS]))
+    both = [(method, network) for method in ("root", _OURS) for network in NETWORKS]
+    s2.shown.append(run_table(summary, "a tsunami, both networks", both, has_share=True))
+    s2.notes += [f"{name}: {model.words()}" for name, model in study.plan.models.items()]
+    s1.notes += [
+        "output: the run less that without output in the same round. (…): not told from zero",
+        *_gathers(study),
+    ]
+    cores = count_text(study.conditions["cores"], "core")
+    bars.shown.append(
+        Drawing(
+            figures.output_figure(summary),
+            "Seconds of output: medians, whiskers between the quartiles. What is not above zero, or was run once, is a "
+            "mark without a bar.",
+            "Bar chart of the seconds of output by method and ranks; tables S1 and S2 have values.",
+            "output-time",
+            figures.output_data(study, summary),
+        )
     )
-    content.item(places[2]).shown.append(
+    speed_up.shown.append(
         Drawing(
             figures.speed_up_figure(summary),
             "Speed-up of the whole run over ranks, against the run without output on the fewest ranks. Both axes are "
-            f"logarithmic; dotted: ideal. This machine has {count_text(study.conditions['cores'], 'core')}: beyond "
-            "them no run gets faster, and what a method lies below the run without output is its cost.",
+            f"logarithmic; dotted: ideal. This machine has {cores}: beyond them no run gets faster, and what a method "
+            "lies below the run without output is its cost.",
             "Line chart of the speed-up; the table of times has its values.",
             "speed-up",
             figures.speed_up_data(study, summary),
         )
     )
-    content.item(places[3]).shown.append(
+    share.shown.append(
         Drawing(
             figures.share_figure(summary),
-            "Output time as a part of the run's time: medians, whiskers between the quartiles. What is not above zero, "
-            "or was run once, is a mark without a bar.",
-            "Bar chart of output's share; the table of output times has its values.",
+            "Output time as a part of the run's time: medians, whiskers between the quartiles.",
+            "Bar chart of output's share; tables S1 and S2 have values.",
             "share",
             figures.share_data(study, summary),
         )
     )
-    content.findings += _findings(summary)
 
 
-def time_table(summary: StudySummary, storage: str) -> Table:
-    """Seconds of the run, a row a rank count."""
-    view = Table(f"TIME on the {storage} network: seconds of a run", ["ranks", "none", *summary.methods])
-    for number, row in enumerate(summary.of_storage(storage)):
-        cells = [row.figures[method].time.seconds() if method in row.figures else "" for method in summary.methods]
-        if row.has_winner:
-            view.best.add((number, 2 + summary.methods.index(row.fastest[0])))
-        view.add(str(row.ranks), row.baseline.seconds(), *cells)
+def run_table(
+    summary: StudySummary, what: str, columns: Sequence[tuple[str, str]], *, has_share: bool = False
+) -> Table:
+    """Seconds of a run without output and by each (method, network), and of its output: the report's tables."""
+    is_named = len({network for _, network in columns}) > 1
+    names = [f"{method}, {network}" if is_named else method for method, network in columns]
+    kinds = [("", _time_cell), ("output ", _output_cell), *([("share ", Figures.share_text)] if has_share else [])]
+    heads = [f"{kind}{name}" for kind, _ in kinds for name in names]
+    view = Table(f"Seconds of a run, and of its output: {what}", ["ranks", "no output", *heads])
+    rows = {(row.ranks, row.storage): row for row in summary.rows}
+    for ranks in sorted({ranks for ranks, _ in rows}):
+        found = [
+            rows[ranks, network].figures.get(method) if (ranks, network) in rows else None
+            for method, network in columns
+        ]
+        base = next(row.baseline for (count, _), row in rows.items() if count == ranks)
+        cells = [cell(one) if one else "" for _, cell in kinds for one in found]
+        view.add(str(ranks), base.seconds(), *cells)
     return view
 
 
-def output_table(summary: StudySummary, storage: str, gathers: dict[tuple[str, int], float]) -> Table:
-    """Seconds of output with its share, a row a rank count; the gather step apart."""
-    columns = ["ranks", *summary.methods, "gather"]
-    view = Table(f"Output TIME on the {storage} network: seconds and share of the run", columns)
-    for row in summary.of_storage(storage):
-        gather = gathers.get((storage, row.ranks))
-        cells = [_output_cell(row, method) for method in summary.methods]
-        view.add(str(row.ranks), *cells, seconds_text(gather) if gather is not None else "")
-    return view
+def _time_cell(found: Figures) -> str:
+    return found.time.seconds()
 
 
-def _output_cell(row: Row, method: str) -> str:
-    if method not in row.figures:
-        return ""
-    found = row.figures[method]
-    if found.is_zero:
-        return f"({found.output_time.seconds()})"
-    return f"{found.output_time.seconds()}, {percent_text(found.share.median)}"
+def _output_cell(found: Figures) -> str:
+    text = found.output_time.seconds()
+    return f"({text})" if found.is_zero else text
 
 
-def _gathers(study: Study) -> dict[tuple[str, int], float]:
-    """(storage, ranks) -> median seconds of the gather step of per-process."""
-    times: dict[tuple[str, int], list[float]] = {}
+def _gathers(study: Study) -> list[str]:
+    """What the gather step of per-process took at the end; it is in its output time."""
+    times: dict[int, list[float]] = defaultdict(list)
     for record in study.outcome.records:
         if record["method"] == "per-process" and "output_times" in record:
-            key = (record["storage"], record["ranks"])
-            times.setdefault(key, []).append(float(record["output_times"]["gather_s"]))
-    return {key: statistics.summarise(values).median for key, values in times.items()}
+            times[record["ranks"]].append(float(record["output_times"]["gather_s"]))
+    each = [f"{seconds_text(statistics.summarise(found).median)} on {ranks}" for ranks, found in sorted(times.items())]
+    return [f"of per-process's output the gather took, by ranks: {', '.join(each)}"] if each else []
 
 
-def _findings(summary: StudySummary) -> list[Finding]:
-    return [
-        _collected(summary),
-        _grows(summary),
-        _stays(summary),
-        _parallel_wins(summary),
-        *filter(None, [_hidden(summary)]),
-    ]
+Times = Mapping[Case, Series]
 
 
-def _counted(cases: list[bool | None], what: str) -> str:
-    return (
-        f"of {count_text(len(cases), 'case')} {what} in {cases.count(True)}, the other way round in "
-        f"{cases.count(False)}, not told in {cases.count(None)}."
+def times_of(study: Study) -> Times:
+    """Seconds of each run, by case and round."""
+    times: dict[Case, dict[int, float]] = defaultdict(dict)
+    for record in study.outcome.records:
+        times[Case(record["method"], record["ranks"], record["storage"])][record["repetition"]] = record["time_s"]
+    return times
+
+
+def main_evidence(plan: Plan, times: Times) -> dict[str, Cases]:
+    """Of every rank count that was planned, not only of those that were run."""
+    few, most = min(plan.ranks), max(plan.ranks)
+    one = "one number of ranks has no growth" if few == most else ""
+
+    def run(method: str, ranks: int, network: str) -> Series:
+        return times.get(Case(method, ranks, network), {})
+
+    def share(method: str, ranks: int, network: str) -> Value | None:
+        return over_rounds(
+            lambda none, all_s: 1 - none / all_s, run(BASELINE, ranks, network), run(method, ranks, network)
+        )
+
+    def each(first: tuple[str, str], second: tuple[str, str]) -> dict[str, Value | None]:
+        return {
+            f"{count_text(ranks, 'rank')}{f', {first[1]}' if first[1] == second[1] else ''}": over_rounds(
+                ratio, run(first[0], ranks, first[1]), run(second[0], ranks, second[1])
+            )
+            for ranks in plan.ranks
+        }
+
+    def scaling(method: str, other: str) -> Cases:
+        """Speed-up by a method over that by another, from the fewest to the most ranks."""
+        runs = [run(name, ranks, "fast") for name in (method, other) for ranks in (few, most)]
+        return one or {f"{few} to {most} ranks": over_rounds(lambda a, b, c, d: (a / b) / (c / d), *runs)}
+
+    def growth(method: str, network: str) -> Cases:
+        runs = [run(name, ranks, network) for ranks in (most, few) for name in (BASELINE, method)]
+        return one or {f"{few} to {most} ranks": over_rounds(lambda a, b, c, d: (1 - a / b) - (1 - c / d), *runs)}
+
+    return {
+        "collected first": each(("root", "fast"), ("per-process", "fast")),
+        "collected scales": scaling("root", "per-process"),
+        "fast network": each(("root", "fast"), ("root", "slow")),
+        "slow dominates": {count_text(most, "rank"): share("root", most, "slow")},
+        "slow grows": growth("root", "slow"),
+        "fast scales": scaling("root", BASELINE),
+        "parallel first": each(("parallel", "slow"), ("root", "slow")) | each(("parallel", "fast"), ("root", "fast")),
+        "parallel stays": growth("parallel", "fast"),
+        "root grows": growth("root", "fast"),
+    }
+
+
+Loaded = Mapping[tuple[str, int], Series]  #: (network, viewers) -> seconds by round
+
+
+def _add_viewers(content: Content, order: Order) -> Loaded:
+    """Several viewers load a file each, over either network."""
+    item = content.item("Item P")
+    num_bytes = _LOADED_BYTES // 4 if order.smallest else _LOADED_BYTES
+    loaded: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
+    if not content.has_room(item.place, order.budget, 1.0 if order.smallest else _LOADINGS_S):
+        return loaded
+    try:
+        for number in range(1 if order.smallest else 3):
+            for count in _VIEWERS:
+                for network, model in NETWORKS.items():
+                    limit_s = order.budget.limit_s(60.0)
+                    time_s = viewers.loading_s(model, order.folder, num_bytes, count, limit_s)
+                    loaded[network, count][number] = time_s
+                    if order.json is not None:
+                        own = {"network": network, "viewers": count, "round": number, "bytes": num_bytes}
+                        records.append(order.json, {"kind": "loading", "report": "stream", "time_s": time_s} | own)
+    except HakobiError as error:
+        item.absent = str(error)
+    except KeyboardInterrupt:
+        content.take_end(End(0, is_interrupted=True))
+    view = Table(f"Seconds until each viewer has loaded {bytes_text(num_bytes)}", ["viewers", *NETWORKS, "slow / fast"])
+    for count in _VIEWERS:
+        times = [list(loaded[name, count].values()) for name in NETWORKS]
+        if all(times):
+            slow, fast = map(statistics.summarise, times)
+            view.add(str(count), slow.seconds(), fast.seconds(), f"{slow.median / fast.median:.2f}")
+    if not view.rows:
+        item.absent = item.absent or IN_IT
+        return loaded
+    item.shown.append(view)
+    item.stand_in = (
+        "A checksum of each byte stands for the first processing; theirs was 130 GB of SSDs on a file server."
     )
+    return loaded
 
 
-def _collected(summary: StudySummary) -> Finding:
-    """Whether rank 0 beats a file a process and the gather, network by network and rank count by rank count."""
-    published = "Collected by rank 0 the run is shorter than with files of each process, at every rank count (S1)."
-    cases = [
-        is_less(row.figures["root"].time, row.figures["per-process"].time)
-        for row in summary.rows
-        if row.figures.keys() >= {"root", "per-process"}
-    ]
-    return Finding(published, verdict(cases), _counted(cases, "shorter"))
+def loading_evidence(loaded: Loaded) -> dict[str, Cases]:
+    def two(network: str) -> Cases:
+        return {"2 viewers": over_rounds(ratio, loaded.get((network, 2), {}), loaded.get((network, 1), {}))}
+
+    each = {
+        count_text(count, "viewer"): over_rounds(ratio, *(loaded.get((name, count), {}) for name in ("fast", "slow")))
+        for count in _VIEWERS
+    }
+    return {"loading": each, "one fills": two("slow"), "room": two("fast")}
 
 
-def _shares(summary: StudySummary, method: str) -> tuple[Summary, Summary] | None:
-    """Output's share on the slow network by the fewest and by the most ranks; None where one is not known."""
-    rows = summary.of_storage("slow")
-    if len(rows) < 2 or any(method not in row.figures for row in (rows[0], rows[-1])):
-        return None
-    first, last = (row.figures[method].share for row in (rows[0], rows[-1]))
-    return (first, last) if min(first.count, last.count) >= MIN_SAMPLES else None
-
-
-def _share_words(summary: StudySummary, methods: tuple[str, ...]) -> str:
-    rows = summary.of_storage("slow")
-    parts = [
-        f"{method} {percent_text(pair[0].median)} to {percent_text(pair[1].median)}"
-        for method in methods
-        if (pair := _shares(summary, method))
-    ]
-    if not parts:
-        return "fewer than two rank counts were run often enough."
-    return f"on the slow network from {rows[0].ranks} to {count_text(rows[-1].ranks, 'rank')}: {', '.join(parts)}."
-
-
-def _grows(summary: StudySummary) -> Finding:
-    """Whether the share of what goes through one rank, or a gather, grows on the slow network."""
-    published = "Output's share of the run grows with the ranks: 22 to 58 % over 1 GbE (S2)."
-    cases = [
-        is_less(pair[0], pair[1])
-        for method in ("per-process", "root")
-        if method in summary.methods and (pair := _shares(summary, method))
-    ]
-    return Finding(published, verdict(cases), _share_words(summary, ("per-process", "root")))
-
-
-#: A share that grows by at most this part of the run stays. The report's went from 0.2 to 0.8 %.
-_STAYS = 0.01
-
-
-def _stays(summary: StudySummary) -> Finding:
-    """Whether the share of parallel MPI-IO stays where that of rank 0 grows."""
-    published = "Parallel MPI-IO's share does not grow with the ranks, rank 0's does (S3)."
-    cases: list[bool | None] = []
-    if pair := _shares(summary, "parallel"):
-        first, last = pair
-        if last.interval.high - first.interval.low <= _STAYS:
-            cases.append(True)
-        else:
-            cases.append(False if last.interval.low - first.interval.high > _STAYS else None)
-    if pair := _shares(summary, "root"):
-        cases.append(is_less(pair[0], pair[1]))
-    is_known = len(cases) == 2
-    return Finding(published, verdict(cases) if is_known else None, _share_words(summary, ("root", "parallel")))
-
-
-def _parallel_wins(summary: StudySummary) -> Finding:
-    """Whether parallel MPI-IO is the fastest of the report's three, case by case."""
-    published = "Parallel MPI-IO is the cheapest of the three methods (S3, S4)."
-    cases = []
-    for row in summary.rows:
-        others = [row.figures[name] for name in _THEIRS if name != "parallel" and name in row.figures]
-        if "parallel" in row.figures and others:
-            mine = row.figures["parallel"].output_time
-            cases.append(verdict(is_less(mine, other.output_time) for other in others))
-    return Finding(published, verdict(cases), _counted(cases, "cheapest"))
-
-
-def _hidden(summary: StudySummary) -> Finding | None:
-    """The rest that hiding leaves of the cheapest of the report's methods, on the slow network."""
-    name = "pipelined" + HIDDEN
-    rows = [row for row in summary.of_storage("slow") if name in row.figures and row.baseline.count >= MIN_SAMPLES]
-    parts, cases = [], []
-    for row in rows:
-        theirs = [row.figures[method] for method in _THEIRS if method in row.figures]
-        if not theirs:
-            continue
-        cheapest = min(theirs, key=lambda found: found.output_time.median)
-        mine = row.figures[name]
-        cases.append(is_less(mine.output_time, cheapest.output_time))
-        parts.append(f"{row.ranks}: {_short(mine.output_time.median)} for {_short(cheapest.output_time.median)}")
-    if not parts:
-        return None
-    text = f"hidden output for the cheapest of theirs, seconds by ranks: {', '.join(parts)}."
-    return Finding("What output costs could be hidden behind the computation (ours).", verdict(cases), text)
-
-
-def _short(seconds: float) -> str:
-    return f"{seconds:.2f}"
-
-
-def _add_propeller(content: Content, order: Order) -> None:
-    """The report's first open question. The propeller needs code_saturne, which only some machines have."""
-    item = content.item("Question 1")
-    plan = Plan(
+def _add_propeller(content: Content, order: Order) -> Study | None:
+    """The report's second case, and its first open question. It needs code_saturne, which only some machines have."""
+    models = {"slow": SLOWEST} if order.smallest else {"slow": SLOWEST, "fast": FAST}
+    plan = _plan(
+        order,
         app="propeller",
-        methods=("root", "parallel", "pipelined" + HIDDEN),
+        methods=("root", "parallel", _OURS),
         ranks=(2,) if order.smallest else (2, 4),
-        storages={"slow": Path()} if order.smallest else {"slow": Path(), "fast": Path()},
-        models={"slow": SLOWEST} if order.smallest else {"slow": SLOWEST, "fast": FAST},
-        repetitions=1 if order.smallest else 5,
+        models=models,
         arguments=("--mesh", "10k", "--steps", "5" if order.smallest else "20", "--every", "1"),
         budget_s=order.budget.share_s(5, of=10),
-        timeout_s=600,
+        timeout_s=600.0,
     )
-    study = _optional(content, item, order, plan)
+    study = _optional(content, "Question 1", order, plan)
+    both = content.item("Tables S3 and S4")
     if study is None or study.summary is None:
-        return
+        both.absent = content.item("Question 1").absent
+        return None
+    columns = [(method, network) for network in models for method in ("parallel", "root")]
+    both.shown.append(run_table(study.summary, "a propeller", columns))
+    item = content.item("Question 1")
     item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
-    item.notes.append(f"slow: {SLOWEST.words()}, a file server behind 100 Mbit/s; fast: {FAST.words()}. {_RECIPE}")
-    content.findings.append(_told_apart(study.summary))
+    item.notes.append(
+        f"slow: {SLOWEST.words()}, a file server behind 100 Mbit/s; fast: {FAST.words()}. code_saturne computes "
+        "the flow on 11,000 cells; every iteration is written."
+    )
+    return study
 
 
-_RECIPE = "code_saturne computes the flow on 11,000 cells; every iteration is written."
-
-
-#: Output is heavy where it takes a tenth of the run by rank 0: the report's propeller took 4.4 % at most.
-_HEAVY = 0.1
-
-
-def _told_apart(summary: StudySummary) -> Finding:
-    published = "Open question: an unstructured case in which output is heavy enough to tell methods apart."
-    parts: list[str] = []
-    told: list[bool | None] = []
-    for row in summary.rows:
-        root = row.figures.get("root")
-        if root is None or row.baseline.count < MIN_SAMPLES:
-            continue
-        others = [found for name, found in row.figures.items() if name != "root"]
-        is_apart = any(is_less(found.output_time, root.output_time) for found in others)
-        told.append(True if is_apart and is_at_least(root.share, _HEAVY) else None)
-        costs = ", ".join(f"{name} {percent_text(found.share.median)}" for name, found in row.figures.items())
-        parts.append(f"{count_text(row.ranks, 'rank')}: {costs} of the run")
-    text = "; ".join(parts) or f"fewer than {MIN_SAMPLES} rounds tell nothing"
-    return Finding(published, verdict(told), f"{text}.")
+def _heavy(study: Study | None, content: Content) -> Cases:
+    """Output's share of the propeller through rank 0, on the slow network."""
+    if study is None:
+        return content.item("Question 1").absent
+    times = times_of(study)
+    return {
+        count_text(ranks, "rank"): over_rounds(
+            lambda none, all_s: 1 - none / all_s,
+            *(times.get(Case(name, ranks, "slow"), {}) for name in (BASELINE, "root")),
+        )
+        for ranks in study.plan.ranks
+    }
 
 
 def _add_disks(content: Content, order: Order) -> None:
-    """The second: disks that seek."""
-    item = content.item("Question 2")
-    plan = Plan(
-        app="tsunami",
-        methods=_FEWEST if order.smallest else METHODS,
-        ranks=(2,),
-        storages={"disks": Path()},
-        models={"disks": DISKS},
-        repetitions=1 if order.smallest else 5,
-        arguments=_SMALLEST_TSUNAMI if order.smallest else _SEEKING_TSUNAMI,
-        budget_s=order.budget.share_s(4, of=10),
-    )
-    study = _optional(content, item, order, plan)
+    """The second open question: disks that seek."""
+    share_s = order.budget.share_s(4, of=10)
+    plan = _plan(order, ranks=(2,), models={"disks": DISKS}, arguments=_SEEKING_TSUNAMI, budget_s=share_s)
+    study = _optional(content, "Question 2", order, plan)
     if study is None or study.summary is None:
         return
+    item = content.item("Question 2")
     item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
     item.stand_in = f"In place of cheap disks: {DISKS.words()}; a request that does not follow the last one seeks."
 
 
-_MANY_RANKS, _FEW_RANKS = 256, 4
-
-
-def _add_many_ranks(content: Content, order: Order) -> None:
-    """The third: 256 ranks. The smallest run has 4."""
+def _add_many_ranks(content: Content, order: Order, main: Study) -> Study | None:
+    """The third: 256 ranks, and whether they are stable. The smallest run has 4."""
     item = content.item("Question 3")
     item.here = count_text(_FEW_RANKS, "rank") if order.smallest else ""
-    plan = Plan(
-        app="tsunami",
-        methods=METHODS[-1:] if order.smallest else ("root", "pipelined" + HIDDEN),
-        ranks=(_FEW_RANKS,) if order.smallest else (_MANY_RANKS,),
-        storages={"slow": Path()},
+    plan = _plan(
+        order,
+        methods=METHODS if order.smallest else ("root", _OURS),
+        ranks=(_FEW_RANKS if order.smallest else _MANY_RANKS,),
         models={"slow": SLOW},
-        repetitions=1 if order.smallest else 3,
-        arguments=_SMALL_TSUNAMI if order.smallest else _TSUNAMI,
-        budget_s=order.budget.share_s(7, of=10),
-        timeout_s=600,
+        repetitions=3,
+        budget_s=order.budget.share_s(8, of=10),
+        timeout_s=600.0,
     )
-    study = _optional(content, item, order, plan)
+    study = None
+    if (least_s := _least_s(plan, main)) is not None:
+        study = _optional(content, item.place, order, plan, least_s)
+    elif not content.is_interrupted:
+        content.starve(item.place, f"not even {count_text(max(main.plan.ranks), 'rank')} were reached")
+    else:
+        content.has_room(item.place, order.budget)
     if study is None or study.summary is None:
-        return
-    item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
+        return None
+    item.shown += [
+        tables.make_table(study.summary, study.conditions, study.outcome.end),
+        stability_table(main, study),
+    ]
     cores = study.conditions["cores"]
     item.stand_in = (
         f"All ranks share {count_text(cores, 'core')}: the time of the run is that of a crowded machine, and only the "
         "difference to the run without output speaks of the method."
     )
+    return study
 
 
-#: Beside the most ranks that were measured: what the model says of those, and of more than this machine
-#: carries.
-_SIMULATED_RANKS = (64, 256, 1024)
+def _least_s(plan: Plan, main: Study) -> float | None:
+    """Seconds for a warm-up, a run without output and one with: from a run on the most ranks that were tried, since
+    beyond the cores a run takes longer the more ranks it has. None where there is none."""
+    most = max(main.plan.ranks)
+    known = [record["wall_s"] for record in main.outcome.records if record["ranks"] == most and "wall_s" in record]
+    if not known:
+        return None
+    return 3 * statistics.summarise(known).median * max(1.0, max(plan.ranks) / most)
 
 
-def _add_simulated(content: Content, main: Study) -> None:
+def _counts(study: Study) -> dict[int, tuple[int, int, int]]:
+    """By ranks: runs, those that were complete at once, and those that failed twice."""
+    end = study.outcome.end
+    found = {}
+    for ranks in study.plan.ranks:
+        words = f", {count_text(ranks, 'rank')}, "
+        lost = sum(len(gap.rounds) for name, gap in end.gaps.items() if words in name)
+        repeated = sum(words in text for text in end.repeated)
+        done = sum(record["ranks"] == ranks for record in study.outcome.records)
+        found[ranks] = (done + lost, done - repeated, lost)
+    return found
+
+
+def stability_table(*studies: Study) -> Table:
+    """Of the most ranks of each study: how many runs ended well at once."""
+    view = Table("Stability", ["ranks", "runs", "complete", "at the second try", "not at all"])
+    for study in studies:
+        ranks = max(study.plan.ranks)
+        runs, complete, lost = _counts(study)[ranks]
+        view.add(str(ranks), str(runs), str(complete), str(runs - complete - lost), str(lost))
+    return view
+
+
+def complete(*studies: Study) -> Cases:
+    """A share is counted, so its interval is itself. The report asks for 256 ranks: fewer alone are no case of it."""
+    if len(studies) < 2:
+        return f"{_MANY_RANKS} ranks were not run"
+    cases: dict[str, Value | None] = {}
+    for study in studies:
+        ranks = max(study.plan.ranks)
+        runs, complete, _ = _counts(study)[ranks]
+        share = complete / runs if runs else 0.0
+        cases[count_text(ranks, "rank")] = Value(share, share, share, runs)
+    return cases
+
+
+def _add_simulated(content: Content, main: Study, order: Order) -> None:
     """Rows for ranks that this machine cannot carry, marked as simulated."""
-    if main.summary is None or content.is_interrupted:
+    if main.summary is None or content.is_interrupted or order.budget.left_s() < 1:
         return
     item = content.item("Question 3")
     load = beyond.Load(main.summary.output_bytes, _num_steps(main.plan.arguments))
@@ -417,14 +484,14 @@ def _num_steps(arguments: tuple[str, ...]) -> int:
 
 def _add_servers(content: Content, order: Order) -> None:
     """Real file servers, in the testbed of the source repository."""
-    item = content.item("Table of times")
-    if order.smallest or content.is_interrupted or not testbeds.are_here():
+    item = content.item("Table S2")
+    if order.smallest or content.is_interrupted or not testbeds.are_here() or order.budget.left_s() < 1:
         item.stand_in = "Networks are models here; hakobi from the source repository adds real file servers (testbed)."
         return
     beds = {"NFS, 1 Gbit/s": testbeds.parse(f"{testbeds.TESTBED}nfs,1gbit")}
     plan = Plan(
         app="tsunami",
-        methods=_THEIRS + METHODS[-1:],
+        methods=METHODS[:4],
         ranks=(2,),
         storages={name: Path(f"{testbeds.TESTBED}{name}") for name in beds},
         testbeds=beds,
@@ -437,38 +504,6 @@ def _add_servers(content: Content, order: Order) -> None:
     except HakobiError as error:
         item.stand_in = f"Networks are models here: no file server could be made: {error}"
         return
-    _take(content, study)
+    _take(content, study, "file servers")
     if study.summary is not None:
         item.shown.append(tables.make_table(study.summary, study.conditions, study.outcome.end))
-
-
-def _optional(content: Content, item: Item, order: Order, plan: Plan) -> Study | None:
-    """The study of a plan; None, with the reason in the item, where it cannot be run here."""
-    if content.is_interrupted:
-        item.absent = INTERRUPTED
-        return None
-    if order.budget.left_s() < 1:
-        content.starve(item.place, "no time was left for it")
-        return None
-    try:
-        study = _study(order, plan, item.place)
-    except HakobiError as error:
-        item.absent = str(error)
-        if error.code == "interrupted":
-            content.take_end(End(0, is_interrupted=True))
-        return None
-    end = study.outcome.end
-    if study.summary is not None:
-        _take(content, study)
-        return study
-    if end.failure is not None and not end.is_interrupted:  # what this machine lacks
-        item.absent = str(end.failure)
-        return None
-    _take(content, study)
-    if end.gaps:
-        item.absent = " ".join(end.gap_notes())
-    elif end.is_interrupted:
-        item.absent = "the report was interrupted in it"
-    else:
-        content.starve(item.place, "no pair of runs was finished")
-    return None

@@ -21,48 +21,49 @@ _CLUSTER = (
     "4 nodes of 2 x Xeon E5-2690, MPI over FDR InfiniBand; a file server with 4 PCIe SSDs, reached over InfiniBand "
     "(SMB Direct) or 1 Gigabit Ethernet; August 2013"
 )
-_STREAM_TIMES = _table(
-    "Theirs: seconds of a run, STREAM, a tsunami, 10 cycles",
-    "ranks | no output | rank 0, InfiniBand | a file a process, InfiniBand | rank 0, 1 GbE",
+_S1 = _table(
+    "Theirs: STREAM, a tsunami, 10 cycles, over InfiniBand: seconds of a run, and of its output",
+    "ranks | no output | rank 0 | a file a process | output, rank 0 | output, a file a process",
     """
-     1 | 5235.4 | 6405.0 | 6583.3 | 6679.4
-     2 | 2694.4 | 3184.3 | 3296.9 | 3358.6
-     4 | 1403.7 | 1730.1 | 1799.3 | 1899.8
-     8 |  873.1 |  989.2 | 1049.3 | 1174.9
-    16 |  579.5 |  676.8 |  727.2 |  861.4
-    32 |  341.8 |  433.3 |  477.4 |  606.1
-    48 |  238.9 |  315.7 |  359.1 |  502.3
-    64 |  185.0 |  262.2 |  298.6 |  441.8
+     1 | 5235.4 | 6405.0 | 6583.3 | 1169.7 | 1347.9
+     2 | 2694.4 | 3184.3 | 3296.9 |  489.9 |  602.4
+     4 | 1403.7 | 1730.1 | 1799.3 |  326.5 |  395.7
+     8 |  873.1 |  989.2 | 1049.3 |  116.1 |  176.2
+    16 |  579.5 |  676.8 |  727.2 |   97.3 |  147.7
+    32 |  341.8 |  433.3 |  477.4 |   91.5 |  135.7
+    48 |  238.9 |  315.7 |  359.1 |   76.8 |  120.2
+    64 |  185.0 |  262.2 |  298.6 |   77.2 |  113.6
     """,
     _CLUSTER,
+    "output: the run less the run without, as printed",
 )
-_STREAM_OUTPUT = _table(
-    "Theirs: seconds of output, and its share of the run, STREAM, a tsunami",
-    "ranks | rank 0, InfiniBand | a file a process, InfiniBand | rank 0, 1 GbE | share, 1 GbE",
+_S2 = _table(
+    "Theirs: STREAM, a tsunami, through rank 0 over both networks: seconds of a run, of its output, and its share",
+    "ranks | no output | 1 GbE | InfiniBand | output, 1 GbE | output, InfiniBand | share, 1 GbE | share, InfiniBand",
     """
-     1 | 1169.7 | 1347.9 | 1444.0 | 22 %
-     2 |  489.9 |  602.4 |  664.2 | 20 %
-     4 |  326.5 |  395.7 |  496.1 | 26 %
-     8 |  116.1 |  176.2 |  301.7 | 26 %
-    16 |   97.3 |  147.7 |  281.9 | 33 %
-    32 |   91.5 |  135.7 |  264.3 | 44 %
-    48 |   76.8 |  120.2 |  263.4 | 52 %
-    64 |   77.2 |  113.6 |  256.8 | 58 %
+     1 | 5235.4 | 6679.4 | 6405.0 | 1444.0 | 1169.7 | 22 % | 18 %
+     2 | 2694.4 | 3358.6 | 3184.3 |  664.2 |  489.9 | 20 % | 15 %
+     4 | 1403.7 | 1899.8 | 1730.1 |  496.1 |  326.5 | 26 % | 19 %
+     8 |  873.1 | 1174.9 |  989.2 |  301.7 |  116.1 | 26 % | 12 %
+    16 |  579.5 |  861.4 |  676.8 |  281.9 |   97.3 | 33 % | 14 %
+    32 |  341.8 |  606.1 |  433.3 |  264.3 |   91.5 | 44 % | 21 %
+    48 |  238.9 |  502.3 |  315.7 |  263.4 |   76.8 | 52 % | 24 %
+    64 |  185.0 |  441.8 |  262.2 |  256.8 |   77.2 | 58 % | 29 %
     """,
-    "output: the run less the run without; the share is of their times",
+    "the share is of their times",
 )
-_PROPELLER = _table(
-    "Theirs: seconds of output, SCRYU/Tetra, a propeller, 10 cycles",
-    "ranks | no output (run) | parallel, InfiniBand | rank 0, InfiniBand | parallel, 1 GbE | rank 0, 1 GbE",
+_S3_S4 = _table(
+    "Theirs: SCRYU/Tetra, a propeller, 10 cycles: seconds of a run, and of its output (P: parallel MPI-IO, 0: rank 0)",
+    "ranks | no output | P, IB | 0, IB | P, 1 GbE | 0, 1 GbE | output P, IB | 0, IB | P, 1 GbE | 0, 1 GbE",
     """
-     1 | 109017.0 | 218.0 | 783.0 | 296.0 | 402.4
-     2 |  39953.4 | 240.6 | 310.9 | 287.4 | 337.5
-     4 |  21197.0 | 151.4 | 207.7 | 255.5 | 324.3
-     8 |  13092.1 |  76.0 | 111.4 | 248.1 | 337.3
-    16 |   8659.7 |  56.7 |  99.9 | 209.7 | 290.5
-    32 |   4338.8 |  19.9 |  87.8 | 188.4 | 212.0
-    48 |   2916.9 |  18.1 |  89.8 | 184.1 | 207.7
-    64 |   2238.3 |  17.9 | 102.1 | 182.7 | 205.8
+     1 | 109017.0 | 109235.0 | 109800.0 | 109313.0 | 109419.4 | 218.0 | 783.0 | 296.0 | 402.4
+     2 |  39953.4 |  40194.0 |  40264.3 |  40240.8 |  40290.9 | 240.6 | 310.9 | 287.4 | 337.5
+     4 |  21197.0 |  21348.4 |  21404.7 |  21452.5 |  21521.3 | 151.4 | 207.7 | 255.5 | 324.3
+     8 |  13092.1 |  13168.1 |  13203.5 |  13340.2 |  13429.4 |  76.0 | 111.4 | 248.1 | 337.3
+    16 |   8659.7 |   8716.5 |   8759.6 |   8869.4 |   8950.2 |  56.7 |  99.9 | 209.7 | 290.5
+    32 |   4338.8 |   4358.7 |   4426.6 |   4527.2 |   4550.8 |  19.9 |  87.8 | 188.4 | 212.0
+    48 |   2916.9 |   2935.0 |   3006.7 |   3100.9 |   3124.6 |  18.1 |  89.8 | 184.1 | 207.7
+    64 |   2238.3 |   2256.2 |   2340.4 |   2421.0 |   2444.1 |  17.9 | 102.1 | 182.7 | 205.8
     """,
     "output is .2 to .8 % of the run by MPI-IO and .7 to 4.4 % by rank 0, over InfiniBand",
 )
@@ -93,12 +94,26 @@ _OPENIFS_STRIDES = _table(
 #: By report and place: tables of theirs, or why there is none.
 TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
     "stream": {
-        "Table of times": (_STREAM_TIMES,),
-        "Table of output times": (_STREAM_OUTPUT,),
-        "Speed-up figure": "its graphs are of its table of times: 28.3 times on 64 ranks without output, 24.4 through "
-        "rank 0 over InfiniBand, 15.1 over 1 GbE",
-        "Share figure": "its graphs are of its table of output times",
-        "Question 1": (_PROPELLER,),
+        "Table S1": (_S1,),
+        "Table S2": (_S2,),
+        "Tables S3 and S4": (_S3_S4,),
+        "Output time figure": "its bars are the output times of the tables above",
+        "Speed-up figures": "its graphs are of its tables: 28.3 times on 64 ranks without output, 24.4 through rank 0 "
+        "over InfiniBand, 15.1 over 1 GbE, 22.0 by a file a process",
+        "Share figures": "its graphs are of its tables: 22 to 58 % through rank 0 over 1 GbE",
+        "Item P": (
+            _table(
+                "Theirs: seconds of loading 130 GB of results, transfer and first processing",
+                "network | seconds | MB/s",
+                """
+                1 GbE      | 2078.24 |  63
+                InfiniBand | 1138.48 | 114
+                """,
+                "MB/s: from the time",
+                words=1,
+            ),
+        ),
+        "Question 1": "it asks for a case whose output is large; its propeller's takes 4.4 % of the run at most",
         "Question 2": "it asks for a RAID of cheap disks in place of SSDs, and has no value",
         "Question 3": "it asks for 256 processes and more, and has no value",
     },
@@ -116,21 +131,40 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
             ),
         ),
         "Table 2": (_OPENIFS_SIZES,),
-        "Tables 3 and 4": (
+        "Table 3": (
             _table(
-                "Theirs: slowest and fastest files of T159",
-                "how | seconds | MB | MB/s | calls | bytes/call",
+                "Theirs: files of T159 without the FDB, slowest and fastest of 14",
+                "seconds | MB | MB/s | calls | bytes/call",
                 """
-                files, slowest of 14 | 27.281 | 30.28 |   1.110 |  77 | 412,463
-                files, fastest       |  0.041 | 13.82 | 336.466 |  41 | 353,639
-                FDB, slowest         |  0.103 | 19.89 | 191.99  | 812 |  25,696
-                FDB, fastest         |  0.052 | 18.13 | 347.52  |     |
+                27.281 | 30.28 |   1.110 | 77 | 412,463
+                 5.452 | 30.28 |   5.555 | -  | -
+                 3.790 | 13.82 |   3.646 | 41 | 353,639
+                 0.062 | 30.28 | 484.929 | -  | -
+                 0.041 | 13.82 | 336.466 | -  | -
                 """,
-                words=1,
+                "between them 2.904, 2.753 and 2.071 s; -: not at hand",
             ),
         ),
-        "Tables 5 and 6": "its tables list page sizes of 128 KiB to 64 MiB and their variables; its recommendation, "
-        "2 MiB, is the finding above",
+        "Table 4": (
+            _table(
+                "Theirs: files of T159 with the FDB",
+                "seconds | MB | MB/s | calls | bytes/call",
+                """
+                0.103 | 19.89 | 191.99 | 812 | 25,696
+                0.099 | 18.06 | 181.97 | 756 | 25,058
+                0.091 | 20.76 | 220.45 | 826 | 26,366
+                0.070 | 20.87 | 295.07 | 840 | 26,063
+                0.067 | 19.89 | 296.78 | -   | -
+                0.060 | 20.99 | 347.69 | -   | -
+                0.054 | 19.26 | 353.77 | -   | -
+                0.053 | 19.07 | 357.10 | -   | -
+                0.052 | 18.13 | 347.52 | -   | -
+                """,
+                "-: not at hand",
+            ),
+        ),
+        "Table 5": "it lists page sizes of 128 KiB, 512 KiB, 2 MiB, 8 MiB, 16 MiB and 64 MiB, and their variables",
+        "Table 6": "it lists which page sizes and stripes were combined, with 4 stripes, and has no time",
         "Table 7": (_OPENIFS_STRIDES,),
         "Table 8": (
             _table(
@@ -150,16 +184,17 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
                 words=2,
             ),
         ),
-        "Figure 1": "a graph of T1279; threads bring it near the ideal line",
+        "Figure 1": "a graph of T1279; threads bring it near the ideal line: its runs have 8 a rank (Table 2)",
         "Figure 2": "a graph; it dips every 24 hours of the forecast, when more is written",
         "Figures 3 and 4": "profiles by function of T159 and T511",
-        "Figures 6, 7 and 9": "graphs; number and size of stripes matter less than the variation between runs",
+        "Figure 6": "a graph; the default of 4 stripes is not the best, and repeated runs get slower",
+        "Figure 7": "a graph; the size has little effect",
         "Figure 8": "a graph of page sizes with 4 and 8 stripes",
-        "Threads": "its runs have 8 threads a rank; Table 2 has them",
+        "Figure 9": "a graph of Table 7",
         "Bit identity": "it found the same bits and the same total of bytes",
     },
     "ha8000": {
-        "Figure 1": (
+        "Table 1": (
             _table(
                 "Theirs: caches of the Opteron 8356 (4 cores)",
                 "cache | size | shared by",
@@ -168,11 +203,11 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
                 L2 | 512 KiB | a core
                 L3 | 2 MiB   | a socket
                 """,
-                "the peak lies at 128 KiB; from 1 MiB on, two processes on one socket are slower than on two; from "
-                "2 MiB on it is memory's rate",
                 words=3,
             ),
         ),
+        "Figure 1": "a graph; the peak lies at 128 KiB, from 1 MiB on two processes on one socket are slower than on "
+        "two, and from 2 MiB on it is memory's rate",
         "Figure 2": (
             _table(
                 "Theirs: how messages travel within a node",
@@ -186,8 +221,8 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
                 words=3,
             ),
         ),
-        "Figure 3": "its graph without shared memory is Figure 4's here; cold buffers are its advice, not its graph",
-        "Figure 4": "its graph (its Figure 3) is a smooth curve without the peak",
+        "Figure 3": "a graph: a smooth curve without the peak (MX_DISABLE_SHMEM=1)",
+        "Advice": "it advises to shift the buffers, and to repeat the application's pattern; it has no graph of that",
     },
     "pacs-cs": {
         "Table 1": (
@@ -201,7 +236,7 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
                 """,
             ),
         ),
-        "Figure 1": "a graph",
+        "Sizes": "it has no value of single sizes",
         "Table 2": (
             _table(
                 "Theirs: 10,000 exchanges by MB/s",
@@ -243,11 +278,12 @@ TABLES: dict[str, dict[str, tuple[Table, ...] | str]] = {
         "dimension by MPI",
     },
     "two-phase": {
-        "Figure 1": "graphs of PVFS2 with 8 data servers and of Lustre at about 3 GB/s: threads best, asynchronous "
-        "between, both above the original",
-        "Figure 2": "a graph of Lustre: better at small buffers, the original better at 32 MiB",
+        "Figures 1 and 2": "drawings of the flow, and of threads with a queue each for shuffle and I/O",
+        "Figure 3": "a graph of PVFS2 with 1 metadata and 8 data servers: threads best, asynchronous I/O between",
+        "Figure 4a": "a graph of Lustre at about 3 GB/s, one a node: far above the original at smaller buffers",
+        "Figure 4b": "a graph of the same: a smaller gap, better at small buffers, the original better at 32 MiB",
         "Writes": "another report of the group has up to 60 % for writes on Lustre",
-        "Figure 3": "a drawing of its two ways, without values",
-        "Trace": "it has no trace of one call",
+        "Slow processes": "it says that several requests under way dampen delays, without a value",
+        "Traces": "traces of MPI, MPI-IO and PVFS2 servers together, and disk temperatures, in other reports of theirs",
     },
 }

@@ -1,63 +1,118 @@
-"""`hakobi report two-phase`: Kindai's figures of pipelined two-phase I/O, on a modelled parallel file system."""
+"""`hakobi report two-phase`: Kindai's figures of pipelined two-phase I/O, on modelled parallel file systems.
+
+The original is our engine with one collective buffer and blocking file access: the same plan and exchange as threads
+and asynchronous I/O have, so that the curves differ in the pipeline alone.
+"""
 
 from __future__ import annotations
 
-from hakobi.errors import HakobiError
+from collections.abc import Sequence
+
+from hakobi import conditions, programs
+from hakobi.errors import HakobiError, RunError
+from hakobi.measuring import collective
+from hakobi.measuring.session import End
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.table import Table
-from hakobi.words import binary_text, count_text, list_text, percent_text, seconds_text
-from hakobi_lab.reports.page import INTERRUPTED, Content, Drawing, Finding, verdict
+from hakobi.words import binary_text, count_text, seconds_text
+from hakobi_lab.reports.judging import Cases, Value
+from hakobi_lab.reports.page import IN_IT, Content, Drawing
 from hakobi_lab.reports.running import Order
 from hakobi_lab.studies.collective_buffer import figures, overlap, pages, result, session, slow
 
-MODEL = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=2e-3)
+#: For its PVFS2 with 8 data servers behind Gigabit Ethernet, and its Lustre, of which this machine carries two thirds.
+PVFS2 = StorageModel(servers=8, bandwidth_mb_s=118, latency_s=1e-3)
+LUSTRE = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=2e-3)
+_STAND_INS = {
+    PVFS2: f"For PVFS2 with 8 data servers stands {PVFS2.words()}.",
+    LUSTRE: f"For Lustre at about 3 GB/s stands {LUSTRE.words()}, without read-ahead, with all processes on one node.",
+}
+_ORIGINAL = (
+    "Original is Hakobi's engine with one buffer and blocking access. ROMIO, in Figure 3, is the MPI library's, with "
+    "buffers of the same size; hakobi bench collective has OMPIO, too."
+)
 _KIB, _MIB = 1 << 10, 1 << 20
-#: Overlapping wins mostly where it is faster at more than twice as many sizes as it is slower.
-_MOSTLY = 2
 _LARGEST_BUFFER = 32 * _MIB
-#: The processes of the report's figures.
-_THEIR_RANKS = {"Figure 1": 8, "Figure 2": 64}
 _JOB_S = 12.0  #: of a job with a handful of samples of each variant
+_TRACES_S = 5.0  #: two runs of a second, and their starts
 
 
 def measure(order: Order) -> Content:
     """Raises HakobiError for what is wrong before the first run."""
-    sweep = session.run(_sweep_plan(order, order.budget.share_s(7, of=10)), order.json)
-    content = Content(sweep.conditions, warnings=pages.warnings(sweep))
-    content.take_end(sweep.end)
-    _add_sweep(content, sweep)
-    if content.is_interrupted:
-        for place in ("Figure 3", "Trace"):
-            content.item(place).absent = INTERRUPTED
-        return content
-    slowed = slow.run(_slow_plan(order, order.budget.share_s(9, of=10)), order.json)
-    content.take_end(slowed.end)
-    _add_slow(content, slowed)
-    if content.is_interrupted:
-        content.item("Trace").absent = INTERRUPTED
-    else:
-        _add_trace(content, order)
+    program = programs.find(collective.PROGRAM)
+    content = Content(conditions.collect(program.flavour, {"file": order.folder}))
+    few, many = (
+        order.ranks[:1] or ((2,) if order.smallest else (8,)),
+        order.ranks or ((2, 4) if order.smallest else (8, 64)),
+    )
+    places = ("Figure 4a", "Figure 4b")
+    pvfs2 = _sweep(content, order, PVFS2, few, 3, ("Figure 3",))
+    lustre = _sweep(content, order, LUSTRE, many, 7, places[: len(many)])
+    if len(many) == 1:
+        content.item("Figure 4b").absent = "one number of ranks was asked for"
+    slowed = _slow_plan(order, order.budget.share_s(9, of=10))
+    outcome = slow.Outcome(slowed, content.facts)
+    if content.has_room("Slow processes", order.budget):
+        outcome = slow.run(slowed, order.json)
+        content.take_end(outcome.end, "slow processes")
+        _add_slow(content, outcome)
+    _add_trace(content, order)
+    content.item(
+        "Traces"
+    ).absent = "the engine's trace has ranks and I/O threads; the modelled servers write none of their queues"
+    content.judge("two-phase", evidence(pvfs2, lustre) | {"reserve": reserve(outcome)})
     return content
 
 
-def _sweep_plan(order: Order, budget_s: float) -> session.Plan:
+def _sweep(
+    content: Content, order: Order, model: StorageModel, ranks: tuple[int, ...], weight: float, places: Sequence[str]
+) -> session.Outcome:
+    """All sizes on a storage; the reads of each number of ranks have a place each."""
+    plan = _sweep_plan(order, model, ranks, order.budget.share_s(weight, of=10))
+    sweep = session.Outcome(plan, "", content.facts)
+    if content.has_room(places[0], order.budget):
+        try:
+            sweep = session.run(plan, order.json)
+            content.take_end(sweep.end, places[0])
+            content.warnings += [text for text in pages.warnings(sweep) if text not in content.warnings]
+        except RunError as error:
+            if error.code == "interrupted":
+                content.take_end(End(0, is_interrupted=True))
+            else:
+                content.warnings.append(f"{places[0]}: {error}")
+    for place, count in zip(places, ranks, strict=False):
+        _add_throughput(content, sweep, place, "read", count)
+    for count in ranks:
+        _add_throughput(content, sweep, "Writes", "write", count)
+    content.item(places[0]).notes += [_ORIGINAL, *(pages.notes(sweep) if sweep.samples else [])]
+    return sweep
+
+
+def _sweep_plan(order: Order, model: StorageModel, ranks: tuple[int, ...], budget_s: float) -> session.Plan:
     sizes = [256 * _KIB, 1 * _MIB] if order.smallest else [256 * _KIB << i for i in range(9)]
     return session.Plan(
-        ranks=order.ranks or ((2, 4) if order.smallest else (8, 64)),
+        ranks=ranks,
         cb_bytes=tuple(sizes),
-        accesses=("posix", "uring", "threads"),
+        accesses=_accesses(model),
         pattern="block3d",
         piece_bytes=512,
         file_bytes=8 * _MIB if order.smallest else 128 * _MIB,
         depth=4,
         folder=order.folder,
-        model=MODEL,
-        rounds=_rounds(order, budget_s, 18),
+        model=model,
+        rounds=_rounds(order, budget_s, len(sizes) * len(ranks)),
         budget_s=budget_s,
         arguments=(),
         timeout_s=900.0,
-        sample_s=0.5 if order.smallest else 0.0,
+        sample_s=0.3 if order.smallest else 0.0,
     )
+
+
+def _accesses(model: StorageModel) -> tuple[str, ...]:
+    """ROMIO beside Figure 3 only: on 64 processes of a small machine one of its calls takes the time of all others."""
+    flavour = programs.find(collective.PROGRAM).flavour
+    has_romio = model == PVFS2 and session.romio(flavour) is not None
+    return (*collective.ACCESSES, *([session.ROMIO] if has_romio else []))
 
 
 def _rounds(order: Order, budget_s: float, num_cases: int) -> int:
@@ -72,7 +127,7 @@ def _slow_plan(order: Order, budget_s: float) -> slow.Plan:
         shares=(0.0, 0.5) if order.smallest else (0.0, 0.25, 0.5, 0.75),
         cb_bytes=_MIB if order.smallest else 4 * _MIB,
         file_bytes=8 * _MIB if order.smallest else 256 * _MIB,
-        model=MODEL,
+        model=LUSTRE,
         folder=order.folder,
         rounds=_rounds(order, 2 * budget_s, 16),
         budget_s=budget_s,
@@ -80,101 +135,89 @@ def _slow_plan(order: Order, budget_s: float) -> slow.Plan:
     )
 
 
-def _add_sweep(content: Content, sweep: session.Outcome) -> None:
-    few, *more = sweep.plan.ranks
-    for place, ranks in (("Figure 1", few), ("Figure 2", more[0] if more else few)):
-        _add_throughput(content, sweep, place, "read", ranks)
-    for ranks in sweep.plan.ranks:
-        _add_throughput(content, sweep, "Writes", "write", ranks)
-    content.item("Figure 1").notes += pages.notes(sweep)
-    content.findings += [_pipelined(sweep, "read"), _pipelined(sweep, "write"), _crossing(sweep), _best_gain(sweep)]
+#: The processes of the report's figures.
+_THEIR_RANKS = {"Figure 3": 8, "Figure 4a": 8, "Figure 4b": 64}
 
 
 def _add_throughput(content: Content, sweep: session.Outcome, place: str, operation: str, ranks: int) -> None:
     item = content.item(place)
     if ranks not in result.ranks_measured(sweep):
-        content.starve(place, f"no run on {count_text(ranks, 'rank')} was finished")
+        if content.is_interrupted:
+            item.absent = item.absent or IN_IT
+        elif not item.absent:
+            content.starve(place, f"no run on {count_text(ranks, 'rank')} was finished")
         return
     processes = count_text(ranks, "process", "processes")
     if _THEIR_RANKS.get(place, ranks) != ranks:
         item.here = processes
     words = f"collective {operation}s on {processes}"
+    model = sweep.plan.model
+    assert model is not None
+    name = f"{place.lower().replace(' ', '-')}-{operation}-{ranks}" + ("-pvfs2" if model == PVFS2 else "")
     item.shown.append(
         Drawing(
             figures.throughput_figure(sweep, operation, [ranks]),
             f"Throughput of {words} over the size of the collective buffer; in brackets the cycles of a call. Medians, "
-            f"bands between the quartiles; dashed: large contiguous blocks. The storage is {MODEL.words()}.",
+            f"bands between the quartiles; dashed: large contiguous blocks. The storage is {model.words()}.",
             f"Line chart of the throughput of {words}; the table below has its values.",
-            f"{operation}-{ranks}",
+            name,
             figures.throughput_data(sweep, operation),
         )
     )
     item.shown.append(pages.table_of(sweep, operation, ranks))
+    item.stand_in = _STAND_INS[model] if operation == "read" else "The storages are the two models above."
 
 
-def _pipelined(sweep: session.Outcome, operation: str) -> Finding:
-    """Whether overlapping beats the original at most sizes, by both ways of overlapping: not at the largest buffers, as
-    the report says too. All sizes must have been measured."""
-    published = f"Overlapping exchange and file access, by threads or asynchronous I/O, raises {operation} throughput."
-    words, faster, slower, measured = [], 0, 0, 0
-    for access in ("uring", "threads"):
-        for ranks in result.ranks_measured(sweep):
-            ratios = result.gains(sweep, operation, ranks, access)
-            told = [ratio.estimate for _, ratio in ratios if ratio.differs]
-            measured += len(ratios)
-            faster += sum(estimate > 1 for estimate in told)
-            slower += sum(estimate < 1 for estimate in told)
-            if ratios:
-                best = max(ratio.estimate for _, ratio in ratios)
-                where = f"{result.VARIANTS[access]}, {count_text(ranks, 'rank')}"
-                count = sum(estimate > 1 for estimate in told)
-                words.append(f"{where}: faster at {count} of {len(ratios)} sizes, up to {best:.2f} times")
-    is_whole = measured == 2 * len(sweep.plan.ranks) * len(sweep.plan.cb_bytes)
-    agrees = None if faster == slower == 0 else faster > _MOSTLY * slower
-    if agrees and not is_whole:
-        agrees = None
-    text = "; ".join(words) or "nothing was compared"
-    return Finding(published, agrees, f"{text}{'' if is_whole else '; not every size was measured'}.")
+def gains(
+    sweep: session.Outcome, operation: str, ranks: int, access: str, base: str = "posix"
+) -> dict[int, Value | None]:
+    """How many times faster an access is than another, at every size of the plan."""
+    found: dict[int, Value | None] = {}
+    pair = (result.contender(access), result.contender(base))
+    for size in sweep.plan.cb_bytes:
+        samples = [one for one in sweep.samples.get(session.Case(ranks, size), []) if one.operation == operation]
+        count = min(sum(one.contender == name for one in samples) for name in pair)
+        found[size] = Value.of(collective.ratio(samples, operation, *pair), count) if count else None
+    return found
 
 
-def _crossing(sweep: session.Outcome) -> Finding:
-    """Whether the original is faster at the report's largest buffer on the most ranks."""
-    published = "With 64 processes the original is better where a buffer has 32 MiB."
-    ranks = max(sweep.plan.ranks)
-    cases: list[bool | None] = []
-    words = []
-    for access in ("uring", "threads"):
-        found = dict(result.gains(sweep, "read", ranks, access)).get(_LARGEST_BUFFER)
-        cases.append(found.estimate < 1 if found is not None and found.differs else None)
-        if found is not None:
-            apart = "" if found.differs else ", within the spread"
-            words.append(f"{result.VARIANTS[access]} {found.estimate:.2f} times as fast{apart}")
-    text = (
-        f"reads on {count_text(ranks, 'rank')}: {list_text(words)}" if words else "buffers of 32 MiB were not measured"
-    )
-    return Finding(published, verdict(cases), f"{text}.")
+def _cases(found: dict[int, Value | None]) -> dict[str, Value | None]:
+    return {binary_text(size): value for size, value in found.items()}
 
 
-def _best_gain(sweep: session.Outcome) -> Finding:
-    """The most that threads gain over the original anywhere, writing."""
-    published = "Threads gain up to 60 % over original collective writes (PDP 2014, on a Lustre file system)."
-    found = [
-        (ratio.estimate, ranks, size)
-        for ranks in result.ranks_measured(sweep)
-        for size, ratio in result.gains(sweep, "write", ranks, "threads")
-        if ratio.differs
-    ]
-    if not found:
-        return Finding(published, None, "no difference outside the spread.")
-    gain, ranks, size = max(found)
-    here = f"up to {percent_text(gain - 1)} ({count_text(ranks, 'rank')}, buffers of {binary_text(size)})"
-    return Finding(published, gain >= 1.6, f"{here}; the storage, a model, has no memory of its own to hide behind.")
+def evidence(pvfs2: session.Outcome, lustre: session.Outcome) -> dict[str, Cases]:
+    """At every size of the plans; small buffers are the smaller half of them."""
+    few, most = min(lustre.plan.ranks), max(lustre.plan.ranks)
+    (ranks,) = pvfs2.plan.ranks
+    sizes = sorted(lustre.plan.cb_bytes)
+    small = sizes[: (len(sizes) + 1) // 2]
+    at_few, at_most = (gains(lustre, "read", count, "threads") for count in (few, most))
+    pairs = {size: (at_few[size], at_most[size]) for size in sizes}
+    largest = f"buffers of {binary_text(_LARGEST_BUFFER)} were not planned"
+    one = "one number of ranks was asked for" if few == most else ""
+    return {
+        "threads best": _cases(gains(pvfs2, "read", ranks, "threads")),
+        "asynchronous above": _cases(gains(pvfs2, "read", ranks, "uring")),
+        "asynchronous below": _cases(gains(pvfs2, "read", ranks, "uring", "threads")),
+        "far above": _cases({size: at_few[size] for size in small}),
+        "smaller gap": one or _cases({size: b.over(a) if a and b else None for size, (a, b) in pairs.items()}),
+        "small better": one or _cases({size: at_most[size] for size in small}),
+        "crossing": one
+        or (_cases({_LARGEST_BUFFER: at_most[_LARGEST_BUFFER]}) if _LARGEST_BUFFER in sizes else largest),
+        "writes": {
+            f"{count_text(count, 'rank')}, {size}": value
+            for count in lustre.plan.ranks
+            for size, value in _cases(gains(lustre, "write", count, "threads")).items()
+        },
+    }
 
 
 def _add_slow(content: Content, slowed: slow.Outcome) -> None:
-    item = content.item("Figure 3")
+    item = content.item("Slow processes")
     if not any(slowed.samples.values()):
-        content.starve("Figure 3", "no run was finished")
+        if not content.is_interrupted:
+            content.starve(item.place, "no run was finished")
+        item.absent = item.absent or IN_IT
         return
     item.shown.append(
         Drawing(
@@ -190,39 +233,45 @@ def _add_slow(content: Content, slowed: slow.Outcome) -> None:
         "(…): cannot be told from nothing lost, 98 %. The slow rank's computing thread stands still; its I/O threads, "
         "if it has any, go on."
     )
-    content.findings.append(_absorbed(slowed))
 
 
-def _absorbed(slowed: slow.Outcome) -> Finding:
-    """Whether four buffers lose less than one does to a rank that is up to half a cycle late in each; a rank that is
-    later still has too little time left to be in time with any reserve."""
-    published = "Buffers in reserve absorb slow processes."
-    words, better = [], []
-    for share in (share for share in slowed.plan.shares if share):
+def reserve(slowed: slow.Outcome) -> Cases:
+    """What a rank costs that is up to half a cycle late in each; one that is later has too little time left to be in
+    time with any reserve."""
+    cases: dict[str, Value | None] = {}
+    for share in (share for share in slowed.plan.shares if 0 < share <= 0.5):
         for operation in ("write", "read"):
-            one = slowed.loss(slow.Case(1, share), operation)
-            four = slowed.loss(slow.Case(4, share), operation)
-            if one is None or four is None:
-                continue
-            if share <= 0.5 and (one.differs or four.differs):
-                better.append(four.estimate < one.estimate)
-            lost = [percent_text(max(0.0, 1 - 1 / loss.estimate)) for loss in (one, four)]
-            rest = "" if four.differs else ", within the spread"
-            words.append(f"{operation}s, {percent_text(share)} slow: {lost[0]} with 1 buffer, {lost[1]} with 4{rest}")
-    agrees = all(better) if better else None
-    return Finding(published, agrees, f"Throughput lost: {'; '.join(words) or 'nothing was compared'}.")
+            one, four = (_loss(slowed, slow.Case(depth, share), operation) for depth in (1, 4))
+            name = f"{operation}s, {slow.Case(4, share).words().rpartition(', ')[2]}"
+            cases[name] = four.over(one) if one and four else None
+    return cases
+
+
+def _loss(slowed: slow.Outcome, case: slow.Case, operation: str) -> Value | None:
+    """How many times longer calls take than without pauses."""
+    found = slowed.loss(case, operation)
+    counts = [len(slowed.times(one, operation)) for one in (case, slow.Case(case.depth, 0.0))]
+    return Value.of(found, min(counts)) if found else None
 
 
 def _add_trace(content: Content, order: Order) -> None:
-    item = content.item("Trace")
+    item = content.item("Figures 1 and 2")
+    if not content.has_room(item.place, order.budget, _TRACES_S):
+        return
     cb_bytes, file_bytes = (_MIB, 8 * _MIB) if order.smallest else (2 * _MIB, 64 * _MIB)
     try:
         calls = {
-            name: overlap.record(access, depth, cb_bytes, file_bytes, 4, MODEL, order.folder)
+            name: overlap.record(
+                access, depth, cb_bytes, file_bytes, 4, LUSTRE, order.folder, order.budget.limit_s(120.0)
+            )
             for name, access, depth in (("original, 1 buffer", "posix", 1), ("threads, 4 buffers", "threads", 4))
         }
     except HakobiError as error:
         item.absent = str(error)
+        return
+    except KeyboardInterrupt:
+        item.absent = IN_IT
+        content.take_end(End(0, is_interrupted=True))
         return
     item.shown.append(
         Drawing(

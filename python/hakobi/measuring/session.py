@@ -114,6 +114,15 @@ class End:
         return 130 if self.is_interrupted else 2 if self.failure or self.gaps else 0
 
 
+def more_s(budget_s: float) -> float:
+    """How long what was begun within a budget may go on behind its end.
+
+    >>> more_s(60), more_s(600)
+    (20.0, 60.0)
+    """
+    return max(_MORE_S, _MORE * budget_s)
+
+
 def load_warnings() -> list[str]:
     """Warnings of what else the machine does now; it is looked at for half a second."""
     return [
@@ -195,7 +204,7 @@ class Session(Generic[CaseT]):
 
     def limit_s(self, most_s: float) -> float:
         """The time limit for the running job: `most_s`, or what is left of the budget and a little more."""
-        return min(most_s, self._left_s() + max(_MORE_S, _MORE * self._budget_s))
+        return min(most_s, self._left_s() + more_s(self._budget_s))
 
     def run(
         self,

@@ -8,11 +8,12 @@ say.
 
 from __future__ import annotations
 
+import os
+
 from hakobi import conditions, programs
 from hakobi.conditions import Conditions
 from hakobi.errors import RunError
-from hakobi.measuring.session import LOADED, End
-from hakobi_lab.reports.openifs.conclusions import findings
+from hakobi_lab.reports.openifs.conclusions import evidence
 from hakobi_lab.reports.openifs.items import add_items
 from hakobi_lab.reports.openifs.parts import Measured, Part, parts
 from hakobi_lab.reports.page import Content
@@ -21,24 +22,28 @@ from hakobi_lab.studies.field_store import session
 
 
 def measure(order: Order) -> Content:
-    """Runs every part within its share of the time, and returns the page's content. Raises RunError where nothing ran
-    at all, InputError where a program is missing."""
+    """Runs every part within its share of the time, and returns the page's content. Raises RunError where it was
+    interrupted before anything ran, InputError where a program is missing."""
     planned = parts(order)
     facts = _facts(order, planned)
     content = Content(facts)
     measured = {name: Measured(part.plan, {}) for name, part in planned.items()}
     weights = [part.weight for part in planned.values()]
     for number, (name, part) in enumerate(planned.items()):
+        if order.budget.left_s() < 1:
+            content.warnings.append(f"{name}: not begun: no time was left: give a larger --budget")
+            content.exit_status = max(content.exit_status, 2)
+            continue
         share_s = order.budget.share_s(part.weight, sum(weights[number:]))
         outcomes, end = session.run(part.plan, facts, order.json, share_s, study=f"openifs, {name}")
         measured[name] = Measured(part.plan, outcomes, end)
-        _note_end(content, name, end)
+        content.take_end(end, name)
         if end.is_interrupted:
             break
-    if not any(one.end and one.end.num_done for one in measured.values()):
-        raise RunError(content.warnings[0] if content.warnings else "no run has finished")
+    if content.is_interrupted and not any(one.end and one.end.num_done for one in measured.values()):
+        raise RunError(content.warnings[0], code="interrupted")
     add_items(content, measured)
-    content.findings = findings(measured)
+    content.judge("openifs", evidence(measured, os.cpu_count() or 1))
     return content
 
 
@@ -49,13 +54,3 @@ def _facts(order: Order, planned: dict[str, Part]) -> Conditions:
     for part in planned.values():
         conditions.add_models(facts, part.plan.storage_models)
     return facts
-
-
-def _note_end(content: Content, name: str, end: End) -> None:
-    """Notes how a part ended, and once the load, which every part looks at."""
-    content.warnings += [f"{name}: {warning}" for warning in end.warnings() if warning not in end.load]
-    if end.load and not any(warning.startswith(LOADED) for warning in content.warnings):
-        content.warnings += end.load
-    if end.is_out_of_time:
-        content.warnings.append(f"{name}: the time ran out after {end.num_done} of {end.num_jobs} runs")
-    content.exit_status = max(content.exit_status, end.exit_status())

@@ -1,190 +1,171 @@
-"""The report's findings, and our figures' verdicts on them. Pure.
-
-Every verdict comes from a comparison of runs of the same rounds (hakobi.statistics).
-"""
+"""What the report's sentences are judged by: ratios of runs of the same rounds. Pure."""
 
 from __future__ import annotations
 
-from hakobi import statistics
-from hakobi.words import count_text, list_text, percent_text
+import math
+from collections.abc import Iterable
+
+from hakobi.words import count_text
+from hakobi_lab.reports.judging import Cases, Value, over_rounds, ratio
 from hakobi_lab.reports.openifs.parts import Measured
-from hakobi_lab.reports.page import MIN_SAMPLES, Finding, verdict
-from hakobi_lab.studies.field_store import identity, tables
-from hakobi_lab.studies.field_store.plan import Case
+from hakobi_lab.studies.field_store import identity, stripes
+from hakobi_lab.studies.field_store.plan import Case, Model, Striping
+
+#: Pages of this size are the report's recommendation; larger ones have a case of their own where a machine has them.
+_USUAL_PAGE = "2 MiB"
 
 
-def findings(measured: dict[str, Measured]) -> list[Finding]:
-    """The report's findings, and ours from the figures. Pure."""
-    return [
-        identity_finding(measured),
-        one_task_finding(measured["resolutions"], measured["strides"]),
-        stripes_finding(measured["stripes"]),
-        writers_finding(_strides_compared(measured["strides"])),
-        pages_finding(_pages_compared(measured["forecast"])),
-        directories_finding(measured["strides"]),
-    ]
+def evidence(measured: dict[str, Measured], cores: int) -> dict[str, Cases]:
+    """Of all cases that the parts' plans have. `cores`: of this machine, where threads beside ranks need some."""
+    strides, layouts = measured["strides"], measured["stripes"]
+    return {
+        "bits": identical(measured),
+        "store speed": _store_speed(measured["resolutions"], strides),
+        "larger pages": f"this machine has no pages but those of 4 KiB and {_USUAL_PAGE} to choose",
+        "fewer help": _strides(strides),
+        "fewer cost": _strides(strides),
+        "directories": _directories(strides),
+        "threads": _threads(measured["ranks and threads"], cores),
+        "variation": _variation(layouts),
+        "streams": _streams(layouts),
+        "stripe size": _sizes(layouts),
+        "pages": _pages(measured["forecast"]),
+        "a writer a node": _one_writer(strides),
+    }
 
 
-def _finding(published: str, agrees: bool | None, because: str) -> Finding:
-    """With `because` as a sentence."""
-    return Finding(published, agrees, f"{because[:1].upper()}{because[1:]}.")
+def _over(part: Measured, one: Case, other: Case) -> Value | None:
+    """Wall time of one case over another's, round by round."""
+    outcomes = [part.outcomes.get(case) for case in (one, other)]
+    series = [outcome.by_round("wall_s") if outcome else {} for outcome in outcomes]
+    return over_rounds(ratio, *series)
 
 
-def identity_finding(measured: dict[str, Measured]) -> Finding:
-    published = "With the FDB the model's fields are those of its serial writer."
+def identical(measured: dict[str, Measured]) -> Cases:
+    """How many different fields the runs of a forecast wrote: bits have no spread, so a count is its own interval."""
     lines = [one for part in measured.values() for outcome in part.outcomes.values() for one in outcome.summaries]
-    compared = identity.compared(lines)
-    told = {what: runs for what, runs in compared.items() if sum(len(same) for same in runs.values()) > 1}
-    if not any(
-        {one["output"] for same in runs.values() for one in same} >= {"files", "store"} for runs in told.values()
-    ):
-        return _finding(published, None, "no forecast was written both ways")
-    differing = [what for what, runs in told.items() if len(runs) > 1]
-    num_runs = sum(len(same) for runs in told.values() for same in runs.values())
-    if differing:
-        return _finding(published, False, f"fields differ: {list_text(differing)}")
-    return _finding(published, True, f"the fields of {num_runs} runs, read back one by one, are the same bit for bit")
+    cases: dict[str, Value | None] = {}
+    for what, by_digest in identity.compared(lines).items():
+        runs = [one for same in by_digest.values() for one in same]
+        if {one["output"] for one in runs} >= {"files", "store"}:
+            cases[what] = Value(len(by_digest), len(by_digest), len(by_digest), max(3, len(runs)))
+    return cases or "no forecast was written both ways"
 
 
-def one_task_finding(*measured: Measured) -> Finding:
-    """Whether the store costs less than files through one task, wherever both ran in the same rounds."""
-    published = "Output through one task limits what can be run; with the FDB every task writes."
-    cheaper: list[str] = []
-    dearer: list[str] = []
-    same = 0
-    for part in measured:
-        for model in part.plan.models:
-            for storage in part.plan.storages:
-                files, store = (part.outcomes.get(Case(kind, model, storage)) for kind in ("files", "store"))
-                a, b = tables.paired(files, store, "wall_s")
-                if len(a) < MIN_SAMPLES:
-                    continue
-                found = statistics.compare_interleaved(a, b)
-                where = f"{model.words()}, {storage} ({percent_text(found.estimate / statistics.summarise(a).median)})"
-                if not found.differs:
-                    same += 1
-                else:
-                    (cheaper if found.estimate > 0 else dearer).append(where)
-    if not cheaper and not dearer:
-        why = f"files and store are never apart outside the spread ({count_text(same, 'comparison')})"
-        return _finding(
-            published, None, why if same else f"fewer than {MIN_SAMPLES} rounds: nothing is known of the spread"
-        )
-    text = []
-    if cheaper:
-        text.append(f"the run is shorter with the store: {list_text(cheaper)}")
-    if dearer:
-        text.append(f"longer with the store: {list_text(dearer)}")
-    if same:
-        text.append(f"no difference outside the spread in {count_text(same, 'other case')}")
-    agrees = None if cheaper and dearer else bool(cheaper)
-    return _finding(published, agrees, "; ".join(text))
+def _store_speed(*parts: Measured) -> Cases:
+    return {
+        f"{model.words()}, {storage}": _over(part, Case("store", model, storage), Case("files", model, storage))
+        for part in parts
+        if {"files", "store"} <= set(part.plan.kinds)
+        for model in part.plan.models
+        for storage in part.plan.storages
+    } or "no plan has both files and the store"
 
 
-Compared = dict[str, tuple[list[float], list[float]]]
+def _stride(part: Measured, storage: str, stride: int) -> Value | None:
+    model = part.plan.base
+    return _over(part, Case("store", model, storage, stride), Case("store", model, storage, 1))
 
 
-def _changes(compared: Compared) -> dict[str, float | None]:
-    """By change, the part of its time by which a run becomes longer, where that is outside the spread; 0 where it is
-    not; None where too few rounds had both."""
-    found: dict[str, float | None] = {}
-    for name, (changed, usual) in compared.items():
-        if len(changed) < MIN_SAMPLES:
-            found[name] = None
-            continue
-        comparison = statistics.compare_interleaved(changed, usual)
-        found[name] = comparison.estimate / statistics.summarise(usual).median if comparison.differs else 0.0
-    return found
+def _strides(part: Measured) -> Cases:
+    return {
+        f"stride {stride}, {storage}": _stride(part, storage, stride)
+        for storage in part.plan.storages
+        for stride in part.plan.strides[1:]
+    } or "one rank has no stride"
 
 
-def _changes_words(changes: dict[str, float | None], noun: str) -> str:
-    told = {name: share for name, share in changes.items() if share is not None}
-    if not told:
-        return f"fewer than {MIN_SAMPLES} rounds: nothing is known of the spread"
-    differing = [
-        f"{name} ({percent_text(abs(share))} {'longer' if share > 0 else 'shorter'})"
-        for name, share in told.items()
-        if share
-    ]
-    lacking = f"; {len(changes) - len(told)} were not run often enough" if len(told) < len(changes) else ""
-    if not differing:
-        return f"none of {count_text(len(told), noun)} changes the run outside the spread{lacking}"
-    count = f"{len(differing)} of {count_text(len(told), noun)} change the run outside the spread"
-    return f"{count}: {list_text(differing)}{lacking}"
+def _one_writer(part: Measured) -> Cases:
+    """All ranks are on this node."""
+    stride = part.plan.strides[-1]
+    if stride < part.plan.base.ranks or stride == 1:
+        return "no stride leaves one writer"
+    return {f"{count_text(stride, 'rank')} a writer": _stride(part, next(iter(part.plan.storages)), stride)}
 
 
-def variation_finding(published: str, noun: str, compared: Compared) -> Finding:
-    """Whether what was changed does not matter beside the variation between runs: `compared` has, by what was changed,
-    wall times with and without of the same rounds."""
-    changes = _changes(compared)
-    cases = [None if share is None else share == 0 for share in changes.values()]
-    return _finding(published, verdict(cases), _changes_words(changes, noun))
+def _directories(part: Measured) -> Cases:
+    if len(part.plan.storages) < 2:
+        return "there is one directory"
+    first, second = list(part.plan.storages)[:2]
+    model = part.plan.base
+    found = {
+        f"stride {stride}": _over(part, Case("store", model, second, stride), Case("store", model, first, stride))
+        for stride in part.plan.strides
+    }
+    return {name: value.distance() if value else None for name, value in found.items()}
 
 
-def writers_finding(compared: Compared) -> Finding:
-    """Each stride of the writers against every rank writing."""
-    changes = _changes(compared)
-    cases = [None if share is None else share >= 0 for share in changes.values()]
-    published = "Fewer tasks that write hardly help and often cost (Table 7)."
-    return _finding(published, verdict(cases), _changes_words(changes, "stride"))
+def _threads(part: Measured, cores: int) -> Cases:
+    """Where there are cores for the threads."""
+    cases = {}
+    for model in part.plan.models:
+        single = Model(model.resolution, model.ranks)
+        if model.threads > 1 and model.ranks * model.threads <= cores and single in part.plan.models:
+            cases[model.words()] = _over(part, Case("none", model), Case("none", single))
+    return cases or f"{count_text(cores, 'core')} are too few"
 
 
-def pages_finding(compared: Compared) -> Finding:
-    """Huge pages against the smallest. What cannot be told from no change is no gain and no loss."""
-    changes = _changes(compared)
-    cases = [None if not share else share < 0 for share in changes.values()]
-    published = "Pages of 2 MiB are slightly better than small ones (Tables 5 and 6)."
-    return _finding(published, verdict(cases), _changes_words(changes, "page size"))
-
-
-def directories_finding(part: Measured) -> Finding:
-    """The same runs in the two directories."""
-    first, second = list(part.plan.storages)[:2] if len(part.plan.storages) > 1 else ("", "")
-    compared: Compared = {}
-    for stride in part.plan.strides if second else ():
-        a, b = (part.outcomes.get(Case("store", part.plan.base, storage, stride)) for storage in (second, first))
-        compared[f"{second} with stride {stride}"] = tables.paired(a, b, "wall_s")
-    changes = _changes(compared)
-    published = "The directory matters: the same runs differ between two of them (Table 7)."
-    shares = list(changes.values())
-    agrees = True if any(shares) else None if not shares or None in shares else False
-    return _finding(published, agrees, _changes_words(changes, "stride"))
-
-
-def stripes_finding(part: Measured) -> Finding:
-    """A file's fewest stripes against every other layout on the same storage, at each stride."""
-    compared: Compared = {}
+def _layouts(part: Measured) -> Iterable[tuple[str, Striping, Case, Case]]:
+    """On each storage every layout that a file there can have, with the one of the fewest stripes and the same stride.
+    Layouts of more stripes than servers are one case."""
     for storage in part.plan.storages:
         first = {one.stride: part.plan.with_stripes(storage, one) for one in reversed(part.plan.stripings)}
+        seen = set(first.values())
         for one in part.plan.stripings:
             case = part.plan.with_stripes(storage, one)
-            usual = first[one.stride]
-            if case != usual:
-                layout = f"{case.settings.striping_factor} x {case.settings.striping_unit_mib} MiB"
-                compared[f"{layout} on {storage}, stride {one.stride}"] = tables.paired(
-                    part.outcomes.get(case), part.outcomes.get(usual), "wall_s"
-                )
-    return variation_finding(
-        "What Lustre's parameters change is hardly noticed beside the variation between runs.", "setting", compared
-    )
+            if case not in seen:
+                seen.add(case)
+                yield storage, one, case, first[one.stride]
 
 
-def _strides_compared(part: Measured) -> Compared:
-    found: Compared = {}
-    for storage in part.plan.storages:
-        usual = part.outcomes.get(Case("store", part.plan.base, storage, 1))
-        for stride in part.plan.strides[1:]:
-            one = part.outcomes.get(Case("store", part.plan.base, storage, stride))
-            found[f"stride {stride} on {storage}"] = tables.paired(one, usual, "wall_s")
-    return found
+def _variation(part: Measured) -> Cases:
+    """How far a layout moves the time, over the range of the repeated runs without it."""
+    cases: dict[str, Value | None] = {}
+    for storage, _, case, usual in _layouts(part):
+        value = _over(part, case, usual)
+        outcome = part.outcomes.get(usual)
+        times = outcome.values("wall_s") if outcome and outcome.summaries else []
+        if value is None or len(times) < 2:
+            cases[_words(storage, case)] = None
+            continue
+        far = value.distance()
+        spread = max(math.log(max(times) / min(times)), 1e-9)
+        middle, low, high = (math.log(x) / spread for x in (far.estimate, far.low, far.high))
+        cases[_words(storage, case)] = Value(middle, low, high, far.count)
+    return cases or "one layout has no other"
 
 
-def _pages_compared(part: Measured) -> Compared:
-    """Each page size that the machine has against the smallest, which is the first of the plan's further cases."""
+def _words(storage: str, case: Case) -> str:
+    settings = case.settings
+    layout = f"{settings.striping_factor} x {settings.striping_unit_mib} MiB"
+    return f"{layout}, stride {case.stride}, {storage}"
+
+
+def _streams(part: Measured) -> Cases:
+    """Where at least as many ranks write as the storage has servers: a stripe on each server against one."""
+    cases = {}
+    for storage, one, case, usual in _layouts(part):
+        servers = part.plan.storage_models[storage].servers if storage in part.plan.storage_models else 0
+        same_size = case.settings.striping_unit_mib == usual.settings.striping_unit_mib
+        if same_size and case.settings.striping_factor == servers and part.plan.base.ranks // one.stride >= servers:
+            cases[_words(storage, case)] = _over(part, case, usual)
+    return cases or "no storage has as few servers as there are writers"
+
+
+def _sizes(part: Measured) -> Cases:
+    """Stripes of 4 MiB against those of 1 MiB, as many of them."""
+    cases = {}
+    for storage, one, case, _ in _layouts(part):
+        if one.unit_mib == 4:
+            small = part.plan.with_stripes(storage, Striping(one.factor, 1, one.stride))
+            cases[_words(storage, case)] = _over(part, case, small)
+    return cases or "no stripes of 4 MiB were planned"
+
+
+def _pages(part: Measured) -> Cases:
+    """Each way to pages of 2 MiB against the smallest, which is the first of the plan's further cases."""
     small, *huge = part.plan.further
-    usual = part.outcomes.get(small)
-    found: Compared = {}
-    for case in huge:
-        where = f"everywhere by {case.model.huge_heap}" if case.model.huge_heap else "for the buffers"
-        found[f"huge pages {where}"] = tables.paired(part.outcomes.get(case), usual, "wall_s")
-    return found
+    return {
+        f"everywhere by {case.model.huge_heap}" if case.model.huge_heap else "for the buffers": _over(part, case, small)
+        for case in huge
+    } or f"this machine has no pages but those of {stripes.SMALL_PAGES}"

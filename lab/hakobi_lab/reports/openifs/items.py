@@ -10,15 +10,22 @@ from hakobi_lab.measuring import huge_pages
 from hakobi_lab.reports.openifs.parts import FIRST, SECOND, SERVERS, SLOW, Measured
 from hakobi_lab.reports.page import Content, Drawing
 from hakobi_lab.studies.field_store import figures, identity, session, stripe_figures, stripe_pages, stripes, tables
-from hakobi_lab.studies.field_store.plan import Case, Model
+from hakobi_lab.studies.field_store.plan import Case, Model, Settings
 
 #: MB of a step in the report: grid-point fields, spectral fields.
 THEIR_STEP_MB = {"T159": (14, 31), "T511": (133, 248)}
 
-#: The FDB's names of the parameters that both have.
-IN_FDB = (
-    "in the FDB: asynchronous is fdbAsyncWrite, buffers are fdbNbAsyncBuffers and fdbSizeAsyncBuffer, sync at flush is "
-    "fdbDataSyncOnFlush, sync of the directory fileHandleSyncsParentDir"
+#: The FDB's parameters: on HECToR, and Hakobi's option with its default.
+_PARAMETERS = (
+    ("fdbAsyncWrite", "False", "is_asynchronous", Settings().is_asynchronous),
+    ("fdbNbAsyncBuffers", "4", "num_buffers", Settings().num_buffers),
+    ("fdbSizeAsyncBuffer", "64 MiB", "buffer_bytes", f"{Settings().buffer_mib} MiB"),
+    ("doubleBuffer", "0", "-", "buffers are handed on, not copied"),
+    ("bufferSize", "67,108,864", "buffer_bytes", f"{Settings().buffer_mib << 20:,}"),
+    ("doubleBufferSize", "524,288", "-", "none"),
+    ("doubleBufferCount", "20", "-", "none"),
+    ("blockSize", "-1", "pad_bytes", Settings().pad_bytes),
+    ("syncDirOnFileFlush", "True", "is_directory_synced", Settings().is_directory_synced),
 )
 
 #: The two folders, described.
@@ -34,24 +41,30 @@ def add_items(content: Content, measured: dict[str, Measured]) -> None:
     _add_strides(content, measured["strides"])
     _add_pages(content, measured["forecast"])
     parameters = measured["parameters"]
-    content.item("Table 8").shown.append(tables.settings_table(parameters.plan, parameters.outcomes))
-    content.item("Table 8").notes.append(IN_FDB)
+    item = content.item("Table 8")
+    item.shown += [parameters_table(), tables.settings_table(parameters.plan, parameters.outcomes)]
     _add_ranks(content, measured["ranks and threads"])
     _add_stripes(content, measured["stripes"])
     content.item("Bit identity").shown.append(identity_table(measured))
+
+
+def parameters_table() -> Table:
+    table = Table("Parameters", ["<of the FDB", "on HECToR", "<Hakobi's", "by default"])
+    for theirs, on_hector, ours, value in _PARAMETERS:
+        table.add(theirs, on_hector, ours, str(value))
+    return table
 
 
 def _add_resolutions(content: Content, part: Measured) -> None:
     item = content.item("Table 2")
     item.shown += [tables.cost_table(part.plan, part.outcomes), volume_table(part)]
     item.notes.append(f"hakobi-weather {' '.join(part.plan.arguments)}; {DIRECTORIES}")
-    profiles = content.item("Tables 3 and 4")
-    for kind in part.plan.kinds:
+    for place, kind in (("Table 3", "files"), ("Table 4", "store")):
         one = part.outcomes.get(case := Case(kind, part.plan.base, FIRST))
         if one is not None and one.profiles:
-            profiles.shown.append(tables.profile_table(case, one))
-    if not profiles.shown:
-        content.starve("Tables 3 and 4", "no run with output was finished")
+            content.item(place).shown.append(tables.profile_table(case, one))
+        else:
+            content.starve(place, f"no run with {kind} was finished")
     where = content.item("Figures 3 and 4")
     where.shown.append(time_by_part(part))
     where.notes.append(
@@ -167,7 +180,7 @@ def _add_pages(content: Content, part: Measured) -> None:
     usual = part.plan.base
     lacking = huge_pages.lacking()
     cases = stripes.page_cases(usual, FIRST, lacking)
-    item = content.item("Tables 5 and 6")
+    item = content.item("Table 5")
     item.shown.append(tables.pages_table(cases, part.outcomes, lacking))
     item.notes += stripe_pages.pages_said()
     item.stand_in = (
@@ -207,19 +220,21 @@ def _add_ranks(content: Content, part: Measured) -> None:
         )
     )
     content.item("Figure 1").shown.append(tables.cost_table(replace(part.plan, models=tuple(single)), part.outcomes))
-    item = content.item("Threads")
+    item = content.item("Figure 1")
     item.shown.append(tables.threads_table(part.plan, part.outcomes))
-    item.notes.append("the report ran 512 ranks x 8 threads; threads share a rank's transforms by OpenMP")
+    item.notes.append("threads share a rank's transforms by OpenMP")
 
 
 def _add_stripes(content: Content, part: Measured) -> None:
-    item = content.item("Figures 6, 7 and 9")
-    item.stand_in = (
-        f"No Lustre is used: modelled storages of {list_text([str(count) for count in SERVERS])} servers, each of "
-        f"{SLOW.bandwidth_mb_s:g} MB/s, stand for the two directories; a file's stripes are on so many of "
-        "them. On Lustre hakobi study stripes --storage NAME=DIR sets the stripes themselves."
-    )
-    for over in stripe_figures.OVER:
+    content.item("Table 6").shown.append(tables.striping_table(part.plan, part.outcomes))
+    content.item("Table 6").notes.append("here one page size: stripes do not depend on it")
+    for place, over in zip(("Figure 6", "Figure 7", "Figure 9"), stripe_figures.OVER, strict=True):
+        item = content.item(place)
+        item.stand_in = (
+            f"No Lustre is used: modelled storages of {list_text([str(count) for count in SERVERS])} servers, each of "
+            f"{SLOW.bandwidth_mb_s:g} MB/s, stand for the two directories; a file's stripes are on so many of "
+            "them. On Lustre hakobi study stripes --storage NAME=DIR sets the stripes themselves."
+        )
         item.shown.append(
             Drawing(
                 stripe_figures.stripes_figure(over, part.plan, part.outcomes),
@@ -229,7 +244,6 @@ def _add_stripes(content: Content, part: Measured) -> None:
                 stripe_figures.stripes_data(over, part.plan, part.outcomes),
             )
         )
-    item.shown.append(tables.striping_table(part.plan, part.outcomes))
 
 
 def identity_table(measured: dict[str, Measured]) -> Table:

@@ -50,7 +50,16 @@ class Call:
         return float(max(0.0, both))
 
 
-def record(access: str, depth: int, cb_bytes: int, file_bytes: int, ranks: int, model: StorageModel, at: Path) -> Call:
+def record(
+    access: str,
+    depth: int,
+    cb_bytes: int,
+    file_bytes: int,
+    ranks: int,
+    model: StorageModel,
+    at: Path,
+    timeout_s: float = 120.0,
+) -> Call:
     """Runs one write and reads its trace. Raises RunError, StorageError, and FormatError where the trace is no JSON."""
     program = programs.find(collective.PROGRAM)
     with launch.own_folder(program.flavour) as own:
@@ -59,7 +68,7 @@ def record(access: str, depth: int, cb_bytes: int, file_bytes: int, ranks: int, 
         arguments += ["--operation", "write", "--file", "kept", "--hint", "hakobi_shuffle=always"]
         arguments += ["--budget", "1", "--min-samples", "2", "--max-samples", "2"]
         environment = {"HAKOBI_TRACE": str(path)}
-        collective.run_job(program, arguments, ranks, at, model=model, environment=environment, timeout_s=120)
+        collective.run_job(program, arguments, ranks, at, model=model, environment=environment, timeout_s=timeout_s)
         return read(path)
 
 

@@ -11,10 +11,10 @@ from hakobi.measuring.collective import FLOOR, OPERATIONS, Figure
 from hakobi.records import Record
 from hakobi.statistics import Comparison
 from hakobi.words import binary_text, count_text, list_text
-from hakobi_lab.studies.collective_buffer.session import Case, Outcome
+from hakobi_lab.studies.collective_buffer.session import ROMIO, ROMIO_CONTENDER, Case, Outcome
 
-#: The variants of Tsujita's report, by the engine's name of the file access.
-VARIANTS = {"posix": "original", "uring": "asynchronous", "threads": "threads"}
+#: The variants of Tsujita's report, by the engine's name of the file access; and ROMIO itself.
+VARIANTS = {"posix": "original", "uring": "asynchronous", "threads": "threads", ROMIO: "ROMIO"}
 
 
 class Point(NamedTuple):
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 def contender(access: str) -> str:
     """As the benchmark's records call it."""
-    return access if access == FLOOR else f"hakobi {access}"
+    return access if access == FLOOR else ROMIO_CONTENDER if access == ROMIO else f"hakobi {access}"
 
 
 def variant(access: str) -> str:

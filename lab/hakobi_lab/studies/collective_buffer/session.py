@@ -2,8 +2,8 @@
 
 1. A job of hakobi-bench-collective measures one (ranks, buffer size): the floor and every access in turn, write and
    read. So the accesses are compared between neighbours in time; sizes and rank counts are jobs of their own.
-2. A round has every case once. The first goes over every second size before the others, later ones turn back and
-   forth: what a budget cuts off is spread over the figure, and drift falls on all sizes.
+2. A round has every case once, few ranks before many. The first goes over every second size before the others, later
+   ones turn back and forth: what a budget cuts off is spread over a figure, and drift falls on all sizes.
 3. A job's samples take SAMPLING_SHARE of its share of the time left; a job for which that is too short ends the study.
 4. With a file of records a finished job is appended as a whole: its samples, then its `run` record. A later study of
    the same plan into the same file takes it up (hakobi.measuring.session).
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,6 +32,8 @@ from hakobi.words import count_text
 _CYCLES = re.compile(r"(\d+) cycles of ([0-9.]+) MiB .*?access '(\w+)'")
 #: The part of a job's share of the time that its samples may take. The rest is starting it and making files.
 SAMPLING_SHARE = 0.7
+#: Among a plan's accesses: the MPI library's ROMIO, with buffers of the same size; its name in records.
+ROMIO, ROMIO_CONTENDER = "romio", "mpi-io (ROMIO)"
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def cases(plan: Plan, number: int) -> list[Case]:
     """The cases in the order of round `number` (rule 2)."""
     sizes = sorted(plan.cb_bytes)
     order = [*sizes[::2], *sizes[1::2]] if number == 0 else sizes if number % 2 == 0 else sizes[::-1]
-    return [Case(ranks, size) for size in order for ranks in plan.ranks]
+    return [Case(ranks, size) for ranks in sorted(plan.ranks) for size in order]
 
 
 def run(plan: Plan, json_file: Path | None) -> Outcome:
@@ -130,7 +133,7 @@ def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> l
         case.ranks,
         plan.folder,
         model=plan.model,
-        environment={"HAKOBI_EXPLAIN": "1"},
+        environment={"HAKOBI_EXPLAIN": "1", **((ROMIO in plan.accesses and romio(program.flavour)) or {})},
         timeout_s=plan.timeout_s,
     )
     summary = next((line for line in lines if line.get("kind") == "summary"), {})
@@ -155,14 +158,25 @@ def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> l
 
 def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
     arguments = ["--pattern", plan.pattern, "--piece", str(plan.piece_bytes), "--size", str(plan.file_bytes)]
-    arguments += ["--access", ",".join(plan.accesses), "--cb", str(case.cb_bytes), "--depth", str(plan.depth)]
+    engine = [access for access in plan.accesses if access != ROMIO]
+    arguments += ["--access", ",".join(engine), "--cb", str(case.cb_bytes), "--depth", str(plan.depth)]
     arguments += ["--budget", f"{budget_s:.3f}", "--min-samples", "1"]
     arguments += ["--file", "kept"] if plan.model else []  # the medium below shall never be slower than the model
     if plan.model:
         arguments += ["--limit", f"{plan.model.limit_gb_s:.9g}"]
     if not any("hakobi_shuffle" in argument for argument in plan.arguments):
         arguments += ["--hint", "hakobi_shuffle=always"]  # where pieces are coarse the engine would pass the buffers by
+    if ROMIO in plan.accesses:
+        arguments += ["--compare", "mpi-io", "--mpi-io-name", ROMIO_CONTENDER]
+        for hint in (f"cb_buffer_size={case.cb_bytes}", "romio_cb_read=enable", "romio_cb_write=enable"):
+            arguments += ["--mpi-hint", hint]
     return [*arguments, *plan.arguments]
+
+
+def romio(flavour: str) -> Mapping[str, str] | None:
+    """The variables that select ROMIO; None where the MPI library has none."""
+    found = [one.environment for one in collective.components(flavour) if one.contender == ROMIO_CONTENDER]
+    return found[0] if found else None
 
 
 def filled_bytes(explained: str) -> dict[str, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hakobi.statistics import Summary
 from hakobi.words import count_text, seconds_text
 from hakobi_lab import plots
 from hakobi_lab.studies.output_methods.plan import BASELINE, Case
-from hakobi_lab.studies.output_methods.summary import Row, StudySummary
+from hakobi_lab.studies.output_methods.summary import Figures, Row, StudySummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,13 +160,28 @@ def speed_up_data(study: Study, summary: StudySummary) -> plots.Data:
 
 def share_data(study: Study, summary: StudySummary) -> plots.Data:
     """The data of `share_figure`, in per cent, and why a figure is missing."""
-    data = plots.Data("ranks", "per cent of the run")
+    return _bars_data(study, summary, "per cent of the run", _percent)
+
+
+def output_data(study: Study, summary: StudySummary) -> plots.Data:
+    """The data of `output_figure`, and why a figure is missing."""
+    return _bars_data(study, summary, "seconds of output", _output_time)
+
+
+def _percent(found: Figures) -> Summary:
+    return found.share.scaled(100)
+
+
+def _output_time(found: Figures) -> Summary:
+    return found.output_time
+
+
+def _bars_data(study: Study, summary: StudySummary, unit: str, quantity: Callable[[Figures], Summary]) -> plots.Data:
+    data = plots.Data("ranks", unit)
     for case, row, gap in _cells(study, summary):
         found = row.figures.get(case.method) if row else None
         if case.method != BASELINE and (found or gap):
-            data.add(
-                f"storage {case.storage}", case.method, case.ranks, found.share.scaled(100) if found else None, gap
-            )
+            data.add(f"storage {case.storage}", case.method, case.ranks, quantity(found) if found else None, gap)
     return data
 
 
@@ -181,8 +196,18 @@ def _cells(study: Study, summary: StudySummary) -> Iterator[tuple[Case, Row | No
 
 
 def share_figure(summary: StudySummary) -> Figure:
-    """Output's share of the run: a group of bars a rank count, an axes a storage. Whiskers: quartiles. What is not
-    above zero, or was run once, is a hollow mark: a bar would say more than is known."""
+    """Output's share of the run, as `_bars`."""
+    return _bars(summary, _percent, "per cent of the run", "Output's share of the run")
+
+
+def output_figure(summary: StudySummary) -> Figure:
+    """Seconds of output, as `_bars`."""
+    return _bars(summary, _output_time, "seconds of output", "Output time")
+
+
+def _bars(summary: StudySummary, quantity: Callable[[Figures], Summary], unit: str, title: str) -> Figure:
+    """A group of bars a rank count, an axes a storage. Whiskers: quartiles. What is not above zero, or was run once, is
+    a hollow mark: a bar would say more than is known."""
     storages = summary.storages()
     figure, all_axes = plots.new_figure(9.2, 3.9, columns=len(storages), share=True)
     styles = plots.series_style(summary.methods)
@@ -190,16 +215,16 @@ def share_figure(summary: StudySummary) -> Figure:
     for axes, storage in zip(all_axes, storages, strict=True):
         rows = summary.of_storage(storage)
         for number, method in enumerate(summary.methods):
-            known = [(place, row.figures[method].share) for place, row in enumerate(rows) if method in row.figures]
+            known = [(place, quantity(row.figures[method])) for place, row in enumerate(rows) if method in row.figures]
             at = (number - (len(summary.methods) - 1) / 2) * width
             bars = [(place + at, share) for place, share in known if _is_told(share)]
             marks = [(place + at, share) for place, share in known if not _is_told(share)]
-            low = [100 * (share.median - share.quartile_low) for _, share in bars]
-            high = [100 * (share.quartile_high - share.median) for _, share in bars]
+            low = [share.median - share.quartile_low for _, share in bars]
+            high = [share.quartile_high - share.median for _, share in bars]
             colour, marker = styles[method]
             axes.bar(
                 [place for place, _ in bars],
-                [100 * share.median for _, share in bars],
+                [share.median for _, share in bars],
                 width * 0.92,
                 yerr=[low, high],
                 error_kw={"elinewidth": 1.0, "capsize": 2, "ecolor": plots.TEXT_COLOUR},
@@ -207,7 +232,7 @@ def share_figure(summary: StudySummary) -> Figure:
             )
             axes.plot(
                 [place for place, _ in marks],
-                [100 * share.median for _, share in marks],
+                [share.median for _, share in marks],
                 linestyle="none",
                 marker=marker,
                 markersize=4.5,
@@ -218,8 +243,8 @@ def share_figure(summary: StudySummary) -> Figure:
         axes.grid(visible=False, axis="x")
         axes.set_xticks(range(len(rows)), [str(row.ranks) for row in rows])
         axes.set_xlabel("ranks")
-        axes.set_title(f"storage {storage}" if len(storages) > 1 else "Output's share of the run")
-    all_axes[0].set_ylabel("per cent of the run")
+        axes.set_title(f"storage {storage}" if len(storages) > 1 else title)
+    all_axes[0].set_ylabel(unit)
     from matplotlib.patches import Patch
 
     handles = [Patch(color=styles[method][0], label=method) for method in summary.methods]

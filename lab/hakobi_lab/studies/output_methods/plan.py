@@ -1,8 +1,9 @@
 """The runs of the study and their order; pure.
 
-A round holds every case once: each method and the baseline `none`, at each rank count, on each storage. Within a round
-the (ranks, storage) groups are shuffled, and the methods within a group, so that what drifts on the machine meets all
-methods alike while a method and its baseline stay close in time. The order depends on the seed alone.
+A round holds every case once: each method and the baseline `none`, at each rank count, on each storage. Few ranks come
+before many, so that a short budget gives a table and not a row. The storages of a rank count are shuffled, and the
+methods on each, so that what drifts on the machine meets all methods alike while a method and its baseline stay close
+in time. The order depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -69,13 +70,17 @@ class Plan:
         chance = random.Random(self.seed)
         result = []
         for number in range(self.repetitions):
-            groups = [(ranks, storage) for ranks in self.ranks for storage in self.storages]
-            chance.shuffle(groups)
-            for ranks, storage in groups:
-                methods = [BASELINE, *self.methods]
-                chance.shuffle(methods)
-                result += [Job(Case(method, ranks, storage), number) for method in methods]
+            for ranks in sorted(self.ranks):
+                for storage in chance.sample(list(self.storages), len(self.storages)):
+                    methods = [BASELINE, *self.methods]
+                    chance.shuffle(methods)
+                    result += [Job(Case(method, ranks, storage), number) for method in methods]
         return result
+
+    @property
+    def warm_up_ranks(self) -> int:
+        """The most ranks, which tell early what no run would survive; the fewest where a budget has to do."""
+        return max(self.ranks) if math.isinf(self.budget_s) else min(self.ranks)
 
 
 def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...]:

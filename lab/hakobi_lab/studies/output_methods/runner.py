@@ -89,10 +89,9 @@ class Runner:
         launch.check_ranks(self._program.flavour, max(self._plan.ranks))
 
     def run(self, on_run: Observer = lambda _job, _record, _files: None) -> Outcome:
-        """Runs everything. One unrecorded run of the baseline at the largest rank count goes first: it warms the
-        machine up and tells early what no run would survive."""
+        """Runs everything. One unrecorded run of the baseline goes first, which warms the machine up."""
         outcome = Outcome()
-        warm_up = Job(Case(BASELINE, max(self._plan.ranks), next(iter(self._plan.storages))), WARM_UP)
+        warm_up = Job(Case(BASELINE, self._plan.warm_up_ranks, next(iter(self._plan.storages))), WARM_UP)
         log = Log(self._json, key=self._key)
         log.begin_without_conditions()
         session = Session([warm_up, *self._plan.runs()], Case.words, budget_s=self._plan.budget_s, log=log)

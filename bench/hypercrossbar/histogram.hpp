@@ -18,8 +18,8 @@ struct RateHistogram {
     [[nodiscard]] std::int64_t num() const;
 };
 
-/// The histogram of rates above 0, which are in the order of their messages, in about 30 classes up to `full_mb_s` (0: up to the median), 1, 2 or 5
-/// times a power of ten wide.
+/// The histogram of rates above 0, which are in the order of their messages, in about 30 classes up to
+/// `full_mb_s` (0: up to the median), 1, 2 or 5 times a power of ten wide.
 [[nodiscard]] RateHistogram histogram_of(std::span<const double> rates_mb_s, double full_mb_s);
 /// Lines for people: the classes that are not empty, with bars.
 [[nodiscard]] std::string histogram_text(const std::string& title, const RateHistogram& histogram);

@@ -21,13 +21,15 @@ namespace hakobi::storage {
 /// once; latencies of requests in flight overlap, and a server idle for want of requests does not catch up.
 /// So one request in flight sees latency and bandwidth in turn, and only several reach limit_bytes_s(). A
 /// server with a seek time is a disk: a request that does not begin where its last one ended keeps it busy
-/// that much longer.
+/// that much longer. A server may have several disks, in RAID 5 without a cache: what a write does not fill
+/// of a row of their chunks is read before, with the parity, and the disks come round once more.
 ///
 /// service_state.hpp models the way between a process and the servers (nodes and their rates, the network,
 /// extent locks). The two headers are all of the arithmetic and depend on nothing of the library: the File
 /// decorator (throttled.hpp) and the preloaded library beside it, which must not link with ours, share them.
 struct ServiceModel {
     static constexpr int max_servers = 4096, max_nodes = 4096;
+    static constexpr std::int64_t chunk_bytes = 1 << 16;  ///< of a row, on one disk of a server
 
     int num_servers = 4;
     double bandwidth_mb_s = 500;          ///< of each server, in 10^6 bytes per second
@@ -35,6 +37,8 @@ struct ServiceModel {
     std::int64_t stripe_bytes = 1 << 20;
     std::int64_t seek_ns = 0;  ///< of a request that does not follow the last one on its server
 
+    int num_disks = 1;   ///< of each server, which `bandwidth_mb_s` is then of
+    int raid_level = 0;  ///< of a server's disks: 0 or 5
     int num_stripes =
         0;  ///< of a file that nobody has laid out; 0: all servers, and no file has a layout to ask for
     int num_nodes = 0;  ///< that ranks are divided into; 0: HAKOBI_RANKS_PER_NODE says it, or there is one
@@ -51,11 +55,13 @@ struct ServiceModel {
 
     /// Without what a slow or stalled server takes.
     [[nodiscard]] double limit_bytes_s() const {
-        double limit_mb_s = bandwidth_mb_s * num_servers;
+        double limit_mb_s = bandwidth_mb_s * num_data_disks() * num_servers;
         if (client_mb_s > 0) limit_mb_s = std::min(limit_mb_s, client_mb_s * std::max(1, num_nodes));
         if (network_mb_s > 0) limit_mb_s = std::min(limit_mb_s, network_mb_s);
         return 1e6 * limit_mb_s;
     }
+    /// Disks of a server without the one for parity.
+    [[nodiscard]] int num_data_disks() const { return raid_level == 5 ? num_disks - 1 : num_disks; }
     [[nodiscard]] double bandwidth_of(int server) const {
         return server == slow_server && slow_bandwidth_mb_s > 0 ? slow_bandwidth_mb_s : bandwidth_mb_s;
     }
@@ -81,6 +87,8 @@ inline constexpr std::array model_words = {
     ModelWord{"latency", ModelWord::Kind::time, nullptr, nullptr, &ServiceModel::latency_ns},
     ModelWord{"stripe", ModelWord::Kind::bytes, nullptr, nullptr, &ServiceModel::stripe_bytes},
     ModelWord{"seek", ModelWord::Kind::time, nullptr, nullptr, &ServiceModel::seek_ns},
+    ModelWord{"disks", ModelWord::Kind::servers, &ServiceModel::num_disks},
+    ModelWord{"raid", ModelWord::Kind::number, &ServiceModel::raid_level},
     ModelWord{"stripes", ModelWord::Kind::servers, &ServiceModel::num_stripes},
     ModelWord{"nodes", ModelWord::Kind::servers, &ServiceModel::num_nodes},
     ModelWord{"client", ModelWord::Kind::rate, nullptr, &ServiceModel::client_mb_s},
@@ -101,7 +109,9 @@ inline std::string_view set_model_word(const ModelWord& word, double number, std
         case ModelWord::Kind::servers:
             if (!unit.empty() || number < 1 || number > ServiceModel::max_servers ||
                 number != std::floor(number))
-                return word.name == "nodes" ? "1 to 4096 nodes" : "1 to 4096 servers";
+                return word.name == "nodes"   ? "1 to 4096 nodes"
+                       : word.name == "disks" ? "1 to 4096 disks"
+                                              : "1 to 4096 servers";
             model.*word.count = static_cast<int>(number);
             return {};
         case ModelWord::Kind::number:
@@ -163,6 +173,8 @@ inline std::string parse_service_model(std::string_view text, ServiceModel& mode
     }
     if (std::max(model.slow_server, model.stalled_server) >= model.num_servers)
         return "slow_server and stalled_server are numbers below servers";
+    if (model.raid_level != 0 && (model.raid_level != 5 || model.num_disks < 3))
+        return "raid is 0, or 5 with 3 disks or more";
     if (model.num_stripes > model.num_servers) return "a file's stripes are no more than the servers";
     return {};
 }
@@ -216,10 +228,37 @@ inline std::int64_t take_turn(std::atomic<std::int64_t>& free_ns, std::int64_t n
     return static_cast<std::int64_t>(1e3 * static_cast<double>(bytes) / mb_s);
 }
 
+/// How long the disks of a server move bytes, and how often they come round in between.
+struct DiskWork {
+    std::int64_t busy_ns = 0;
+    int num_turns = 0;
+};
+
+/// For [begin, end) of a server's share of a file.
+[[nodiscard]] inline DiskWork disk_work(const ServiceModel& model, int server, std::int64_t begin,
+                                        std::int64_t end, bool is_write) {
+    const auto moved_ns = [&](std::int64_t bytes) {
+        const std::int64_t chunks = (bytes + ServiceModel::chunk_bytes - 1) / ServiceModel::chunk_bytes;
+        const auto disks = std::clamp<std::int64_t>(chunks, 1, model.num_data_disks());
+        return transfer_ns(bytes, model.bandwidth_of(server) * static_cast<double>(disks));
+    };
+    if (!is_write || model.raid_level != 5) return {moved_ns(end - begin)};
+    const std::int64_t row_bytes = ServiceModel::chunk_bytes * model.num_data_disks();
+    const std::int64_t first_row = std::min(end, (begin + row_bytes - 1) / row_bytes * row_bytes);
+    const std::int64_t rows_end = std::max(first_row, end / row_bytes * row_bytes);
+    DiskWork work{moved_ns(rows_end - first_row)};
+    for (const std::int64_t bytes : {first_row - begin, end - rows_end}) {
+        if (bytes == 0) continue;
+        work.busy_ns += 2 * moved_ns(bytes);  // read, written
+        ++work.num_turns;
+    }
+    return work;
+}
+
 /// Queues a request to the file `identity` that arrives at `now_ns` and returns when the model completes it.
 inline std::int64_t queue_request(const ServiceModel& model, std::span<Server> servers,
                                   std::uint64_t identity, const FileStriping& striping, std::int64_t now_ns,
-                                  std::int64_t offset, std::int64_t length) {
+                                  std::int64_t offset, std::int64_t length, bool is_write = false) {
     std::int64_t completed_ns = now_ns + (length > 0 ? 0 : model.latency_ns);
     const std::int64_t first_stripe = offset / striping.stripe_bytes;
     const std::int64_t num_stripes =
@@ -230,7 +269,8 @@ inline std::int64_t queue_request(const ServiceModel& model, std::span<Server> s
         Server& server = servers[static_cast<std::size_t>(number)];
         const std::int64_t begin_bytes = striping.bytes_in_object(offset, object);
         const std::int64_t end_bytes = striping.bytes_in_object(offset + length, object);
-        std::int64_t service_ns = transfer_ns(end_bytes - begin_bytes, model.bandwidth_of(number));
+        const DiskWork work = disk_work(model, number, begin_bytes, end_bytes, is_write);
+        std::int64_t service_ns = work.busy_ns + work.num_turns * model.seek_ns;
         if (model.seek_ns > 0) {
             const std::uint64_t place = identity * 11400714819323198485U;
             const std::uint64_t last =

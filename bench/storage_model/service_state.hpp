@@ -191,7 +191,8 @@ class Passage {
     static constexpr std::int64_t most_bytes_of_message = 1 << 20;
 
     std::int64_t serve(std::int64_t now_ns, std::int64_t offset, std::int64_t length) {
-        return queue_request(model_, state_.servers, request_.identity, striping_, now_ns, offset, length);
+        return queue_request(model_, state_.servers, request_.identity, striping_, now_ns, offset, length,
+                             request_.is_write);
     }
 
     /// When `length` bytes have left the node's link, and when they have passed the network too.

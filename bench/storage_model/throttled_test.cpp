@@ -79,6 +79,27 @@ TEST(ServiceModel, ADiskSeeksWhereARequestDoesNotFollowTheLast) {
     EXPECT_EQ(servers[1].free_ns, 49 * ms) << "a server without a share seeks nothing";
 }
 
+TEST(ServiceModel, ARaidReadsWhatAWriteDoesNotFillOfARow) {
+    ServiceModel raid = model;
+    EXPECT_EQ(parse_service_model("servers=1,bandwidth=65.536,latency=0ms,seek=8ms,disks=6,raid=5", raid),
+              "");
+    EXPECT_EQ(raid.limit_bytes_s(), 5 * 65.536e6);
+    constexpr std::int64_t chunk = ServiceModel::chunk_bytes, row = 5 * chunk;  // a chunk takes a disk 1 ms
+    const auto time_ns = [&](std::int64_t begin, std::int64_t end, bool is_write) {
+        const DiskWork work = disk_work(raid, 0, begin, end, is_write);
+        return work.busy_ns + work.num_turns * raid.seek_ns;
+    };
+    EXPECT_EQ(time_ns(0, 4 * row, true), 4 * ms) << "whole rows: five disks at once";
+    EXPECT_EQ(time_ns(0, 4 * row, false), 4 * ms);
+    EXPECT_EQ(time_ns(0, chunk, false), 1 * ms) << "a read of one chunk has one disk";
+    EXPECT_EQ(time_ns(0, chunk, true), 10 * ms) << "read, another turn, written";
+    EXPECT_EQ(time_ns(chunk, row + chunk, true), 20 * ms) << "two rows in part: 4 chunks and 1";
+    EXPECT_EQ(time_ns(chunk, 2 * row + chunk, true), 21 * ms) << "and a whole one between them";
+    Servers servers(1);
+    const FileStriping whole = FileStriping::whole(raid);
+    EXPECT_EQ(queue_request(raid, servers, a_file, whole, 0, 0, chunk, true), 18 * ms) << "it seeks, too";
+}
+
 TEST(ServiceModel, AnEmptyRequestPaysOnlyLatency) {
     Servers free(4);
     EXPECT_EQ(queue_request(model, free, a_file, 7 * ms, 123, 0), 9 * ms);
@@ -94,7 +115,8 @@ TEST(ServiceModel, ItsTextIsReadOrRefused) {
     EXPECT_EQ(read.limit_bytes_s(), 125e6);
     for (const char* wrong :
          {"servers=0", "servers=1.9", "servers", "bandwidth=0", "bandwidth=-1", "bandwidth=1e99", "latency=2",
-          "latency=2parsec", "stripe=0", "stripe=1T", "speed=1", "servers=4;bandwidth=1", "bandwidth=nan"}) {
+          "latency=2parsec", "stripe=0", "stripe=1T", "speed=1", "raid=1", "raid=5,disks=2", "disks=0",
+          "servers=4;bandwidth=1", "bandwidth=nan"}) {
         EXPECT_NE(parse_service_model(wrong, read), "") << wrong;
     }
 }

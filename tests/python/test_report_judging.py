@@ -83,7 +83,7 @@ def test_what_was_found_is_said_with_its_figures() -> None:
     claim = Claim("c", "p", "s", "time of one over another", Rule(high=1), "t")
     few = judge(claim, {"1 rank": Value(0.5, 0.4, 0.6, 5), "2 ranks": Value(0.9, 0.8, 1.2, 5)})
     assert few.because == (
-        "time of one over another (below 1.00): 1 rank 0.50 [0.40, 0.60], 2 ranks 0.90 [0.80, 1.20]; "
+        "Time of one over another (below 1.00): 1 rank 0.50 [0.40, 0.60], 2 ranks 0.90 [0.80, 1.20]; "
         "as the report in 1 of 2, against it in 0."
     )
     many = judge(claim, {f"{i} ranks": Value(i / 10, i / 11, i / 9, 5) for i in range(1, 6)})

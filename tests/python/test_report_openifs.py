@@ -131,7 +131,7 @@ def test_a_store_costs_no_speed_where_it_is_no_slower() -> None:
 
 
 def strides(of: dict[str, tuple[list[float], list[float], list[float]]]) -> Measured:
-    """Of each directory the runs with strides 1, 2 and 4."""
+    """Runs with strides 1, 2 and 4 in each directory."""
     plan = Plan(TWO, (MODEL,), strides=(1, 2, 4))
     cases = {(name, stride): Case("store", MODEL, name, stride) for name in of for stride in plan.strides}
     return part(plan, {cases[name, 2**i]: times for name, each in of.items() for i, times in enumerate(each)})
@@ -244,3 +244,18 @@ def test_parameters_have_hectors_values_and_ours() -> None:
     assert isinstance(listed, Table)
     assert [row[:2] for row in items.parameters_table().rows] == listed.rows
     assert all(cell for row in items.parameters_table().rows for cell in row)
+
+
+def test_table_7_has_the_reports_columns_for_both_directories() -> None:
+    def written(seconds: list[float]) -> session.Outcome:
+        found = outcome(seconds, mean_days_per_day=200.0, peak_days_per_day=216.0)
+        found.profiles = [{"bytes": 2e6}, {"bytes": 4e6}]
+        return found
+
+    plan = Plan(TWO, (MODEL,), strides=(1, 2), kinds=("none", "store"))
+    outcomes = {Case("store", MODEL, name, stride): written(USUAL) for name in TWO for stride in (1, 2)}
+    table = items.strides_table(Measured(plan, outcomes))
+    assert len(table.columns) == 3 + 2 * 3
+    assert table.rows[0][0] == "no output"
+    assert table.rows[1] == ["1", "2", "3.0", *["2.02 ±0.025", "216", "200"] * 2]
+    assert [row[0] for row in table.rows] == ["no output", "1", "2"]

@@ -155,7 +155,7 @@ ALONE = (0, 1, 8, 82, 8, 1)
 
 
 def spreads(computing: tuple[int, ...], tenths: float = 1.0, num: int = 100) -> list[shown.Spread]:
-    """Of both of ours; in the second half of the exchanges the rate is `tenths` times the first's."""
+    """Spreads of both of ours; in the second half of the exchanges the rate is `tenths` times the first's."""
     steady = tuple(70.0 * (1 + 0.001 * i) * (tenths if i > 4 else 1.0) for i in range(10))
     return [
         shown.Spread(name, counts is not ALONE, 20.0, tuple(num * count for count in counts), {}, steady)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hakobi import conditions, programs, records
-from hakobi.errors import RunError
-from hakobi.measuring.session import End, Gap
+from hakobi import conditions, programs, records, testbeds
+from hakobi.errors import RunError, TimeLimitError
+from hakobi.measuring import session as measuring
+from hakobi.measuring.session import End, Gap, Job
 from hakobi.records import Record
+from hakobi.table import Table
 from hakobi_lab.measuring import viewers
-from hakobi_lab.reports import page, stream
+from hakobi_lab.reports import page, running, stream
 from hakobi_lab.reports.claims import CLAIMS
 from hakobi_lab.reports.judging import judge
 from hakobi_lab.reports.published import REPORTS, STREAM
 from hakobi_lab.reports.running import Budget, Order
 from hakobi_lab.studies.output_methods import figures, session
+from hakobi_lab.studies.output_methods.plan import Case as PlanCase
 from hakobi_lab.studies.output_methods.plan import Plan
 from hakobi_lab.studies.output_methods.result import Study
 from hakobi_lab.studies.output_methods.runner import Outcome
@@ -42,7 +46,7 @@ def test_the_smallest_run_has_every_table_and_is_taken_up(
         own = f" (here: {here[place]})" if place in here else ""
         assert f"<h2>{place}: {what}{own}</h2>" in text
     assert text.count("Not shown") == 2  # without a propeller
-    assert "Seconds of a run, and of its output: a tsunami, both networks" in result.stdout
+    assert "Seconds of a run, and of its output: a tsunami, root, both networks" in result.stdout
     assert "pipelined+hidden" in result.stdout
     assert "Seconds until each viewer has loaded" in result.stdout
     assert "SIMULATED output TIME on the slow network" in text
@@ -236,12 +240,12 @@ def test_tables_have_their_columns_and_ours() -> None:
     assert view.columns == [
         "ranks",
         "no output",
-        "root, slow",
-        "root, fast",
-        "output root, slow",
-        "output root, fast",
-        "share root, slow",
-        "share root, fast",
+        "slow",
+        "fast",
+        "output slow",
+        "output fast",
+        "share slow",
+        "share fast",
     ]
     assert [row[-2:] for row in view.rows] == [["11 %", "2.4 %"], ["58 %", "13 %"]]
     assert all(cell for row in view.rows for cell in row)
@@ -371,3 +375,51 @@ def test_a_budget_of_nothing_fills_no_part_and_says_why(monkeypatch: pytest.Monk
     assert content.item("Item P").absent.startswith("it needs 20 s, and 0 s of the budget were left")
     assert content.item("Question 3").absent == "not even 64 ranks were reached: give a larger --budget"
     assert {finding.agrees for finding in content.findings} == {None}
+
+
+@pytest.mark.parametrize("budget_s", [60.0, 240.0, 600.0])
+def test_a_budget_is_kept_and_gives_a_table_and_not_a_row(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, budget_s: float
+) -> None:
+    """Runs that only let a clock go on: half a second, and a third for each rank."""
+    clock = SimpleNamespace(now_s=0.0)
+
+    def pass_s(seconds: float) -> float:
+        clock.now_s += seconds
+        return seconds
+
+    def execute(plan: Plan, _json: Path | None, part: str) -> Study:
+        outcome = Outcome()
+        warm_up = Job(PlanCase("none", plan.warm_up_ranks, next(iter(plan.storages))), measuring.WARM_UP)
+        runs = measuring.Session([warm_up, *plan.runs()], PlanCase.words, budget_s=plan.budget_s)
+
+        def run(job: Job[PlanCase]) -> list[Record]:
+            wanted_s, limit_s = 0.5 + 0.3 * job.case.ranks, runs.limit_s(plan.timeout_s)
+            if pass_s(min(wanted_s, limit_s)) < wanted_s:
+                raise TimeLimitError("the time limit")
+            of = {(job.case.method, job.case.ranks, job.case.storage): wanted_s}
+            return [{**made(of, 1)[0], "repetition": job.round}]
+
+        outcome.end = runs.run(run, lambda _job, lines: outcome.records.extend(lines))
+        return Study(
+            plan, outcome, summarise(outcome.records, plan.methods), {"cores": 2, "memory_available_bytes": 1}, []
+        )
+
+    for module in (measuring, running):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now_s))
+    monkeypatch.setattr(measuring, "load_warnings", list)
+    monkeypatch.setattr(session, "execute", execute)
+    monkeypatch.setattr(viewers, "loading_s", lambda _model, _folder, _bytes, count, _limit_s: pass_s(0.3 * count))
+    monkeypatch.setattr(stream, "_add_simulated", lambda *_: None)
+    monkeypatch.setattr(testbeds, "are_here", lambda: False)
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
+    content = stream.measure(Order(Budget(budget_s), tmp_path))
+    assert 0.5 * budget_s <= clock.now_s <= budget_s + max(20.0, 0.1 * budget_s)
+    assert page.missing(STREAM, content) == []
+    (table,) = content.item("Table S1").shown
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows][:2] == ["1", "2"]
+    assert any("the budget ended before the rest" in warning for warning in content.warnings)
+    many = content.item("Question 3")
+    assert "256 ranks" in str(many.shown) or many.absent.endswith("give a larger --budget")

@@ -12,7 +12,8 @@ from hakobi import files, programs
 from hakobi.errors import RunError
 from hakobi.measuring.storage_model import StorageModel
 
-#: A viewer: says that it is ready, waits, reads the file whole, and looks at every byte once, as the first processing.
+#: A viewer: says that it is ready, waits, reads the file whole, and looks at every byte once, as the first
+#: processing.
 _VIEWER = """
 import os, sys, zlib
 print(flush=True)

@@ -188,6 +188,8 @@ def _regions_figure(outcome: Outcome, regions: list[tuple[str, float, float]]) -
         if right <= left:
             continue
         axes.axvspan(left, right, color="#8a949e", alpha=0.06 + 0.1 * (number % 2), linewidth=0, zorder=0)
+        if right < 3 * left:  # too narrow for its name, which the table has
+            continue
         words = name if right > 16 * left else name.replace(" ", "\n")
         at = ((left * right) ** 0.5, 0.5)
         axes.annotate(words, at, xycoords=("data", "axes fraction"), ha="center", fontsize=8.5, clip_on=True)

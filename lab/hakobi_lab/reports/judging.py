@@ -49,9 +49,9 @@ class Value:
 
     def distance(self) -> Value:
         """How far a ratio is from 1, as a ratio of at least 1: 0.8 and 1.25 are as far."""
-        logs = [abs(math.log(x)) if 0 < x < math.inf else math.inf for x in (self.estimate, self.low, self.high)]
-        low = 0.0 if self.low <= 1 <= self.high else min(logs[1:])
-        return Value(math.exp(logs[0]), math.exp(low), math.exp(min(max(logs[1:]), 700.0)), self.count)
+        estimate, *ends = (max(x, 1 / x) if x > 0 else math.inf for x in (self.estimate, self.low, self.high))
+        low = 1.0 if self.low <= 1 <= self.high else min(ends)
+        return Value(estimate, low, max(ends), self.count)
 
 
 Series = Mapping[int, float]  #: round -> what was measured in it
@@ -87,7 +87,7 @@ class Rule:
         return False if value.high < self.low or value.low > self.high else None
 
     def verdict(self, told: Sequence[bool | None]) -> bool | None:
-        """Of cases that were all measured."""
+        """The sentence's, from what each case tells; all of them were measured."""
         if self.quantity == "most":
             yes, no = told.count(True), told.count(False)
             return True if 2 * yes > len(told) else False if 2 * no > len(told) else None
@@ -154,9 +154,10 @@ def _because(claim: Claim, cases: Mapping[str, Value | None], missing: list[str]
     known = {name: value for name, value in cases.items() if value is not None}
     if not cases:
         return "No case of it is on this machine."
+    value = f"{claim.value[:1].upper()}{claim.value[1:]}"
     lacking = f"{len(missing)} of {count_text(len(cases), 'case')} not measured {MIN_SAMPLES} times"
     if not known:
-        return f"{claim.value}: {lacking}."
+        return f"{value}: {lacking}."
     shown = known
     if len(known) > _LISTED:
         by_value = sorted(known, key=lambda name: known[name].estimate)
@@ -164,7 +165,7 @@ def _because(claim: Claim, cases: Mapping[str, Value | None], missing: list[str]
     parts = [f"{name} {_text(claim.rule, value)}" for name, value in shown.items()]
     between = f"{len(known)} cases from " if shown != known else ""
     counts = f"as the report in {told.count(True)} of {len(told)}, against it in {told.count(False)}"
-    words = f"{claim.value} ({claim.rule.bounds()}): {between}{(' to ' if between else ', ').join(parts)}; {counts}"
+    words = f"{value} ({claim.rule.bounds()}): {between}{(' to ' if between else ', ').join(parts)}; {counts}"
     return f"{words}; {lacking}." if missing else f"{words}."
 
 

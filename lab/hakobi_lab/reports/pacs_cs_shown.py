@@ -97,7 +97,7 @@ def dimensions_table(rates: Rates, size: int) -> Table:
 
 
 def evidence(rates: Rates, spreads: Sequence[Spread], packing: Rates) -> dict[str, Cases]:
-    """Of each of ours, in every dimension and way that the table has; plain MPI stands beside them."""
+    """Cases are each of ours, in every dimension and way that the table has; plain MPI stands beside them."""
 
     def shares(*ways: str) -> Cases:
         return {
@@ -298,15 +298,20 @@ def spread_table(spreads: Sequence[Spread], what: str) -> Table:
     return table
 
 
+#: The report has 13.
+_MOST_CLASSES = 14
+
+
 def classes_table(spreads: Sequence[Spread], what: str) -> Table:
     """The report's table of classes, for each contender alone and with computing."""
     names = [f"{NAMES[one.contender]}, {'with computing' if one.is_alternating else 'alone'}" for one in spreads]
     table = Table(f"Classes of MB/s of {what}", ["<MB/s", *names])
     width = max((one.class_mb_s for one in spreads), default=1.0)
-    for i in range(max((len(one.counts) for one in spreads), default=0)):
-        counts = [one.counts[i] if i < len(one.counts) else 0 for one in spreads]
+    step = -(-max((len(one.counts) for one in spreads), default=1) // _MOST_CLASSES)
+    for i in range(0, _MOST_CLASSES * step, step):
+        counts = [sum(one.counts[i : i + step]) for one in spreads]
         if any(counts):
-            table.add(f"{width * i:g} to {width * (i + 1):g}", *map(str, counts))
+            table.add(f"{width * i:g} to {width * (i + step):g}", *map(str, counts))
     return table
 
 

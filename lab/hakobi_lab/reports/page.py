@@ -144,7 +144,7 @@ def make(published: Published, content: Content, command: str) -> Report:
         report.warn(warning)
     report.heading("What the report found, and what was found here")
     report.terms(
-        [(finding.verdict.capitalize(), f"“{finding.published}” {finding.because}") for finding in content.findings]
+        [(finding.verdict.capitalize(), f"“{finding.published}.” {finding.because}") for finding in content.findings]
     )
     report.heading("Where its figures and tables are")
     report.table(places_table(published, content))
@@ -217,7 +217,7 @@ def print_content(published: Published, content: Content, command: str) -> None:
         if item.state:
             sys.stdout.write(f"{item.place}: {item.state}\n\n")
     for finding in content.findings:
-        sys.stdout.write(f"{published.title}: “{finding.published}” {finding.verdict}: {finding.because}\n")
+        sys.stdout.write(f"{published.title}: “{finding.published}.” {finding.verdict}: {finding.because}\n")
     for warning in content.warnings:
         sys.stderr.write(f"{command}: {' '.join(warning.split())}\n")
 

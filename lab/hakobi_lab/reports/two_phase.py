@@ -20,7 +20,8 @@ from hakobi_lab.reports.page import IN_IT, Content, Drawing
 from hakobi_lab.reports.running import Order
 from hakobi_lab.studies.collective_buffer import figures, overlap, pages, result, session, slow
 
-#: For its PVFS2 with 8 data servers behind Gigabit Ethernet, and its Lustre, of which this machine carries two thirds.
+#: For its PVFS2 with 8 data servers behind Gigabit Ethernet, and its Lustre, of which this machine carries
+#: two thirds.
 PVFS2 = StorageModel(servers=8, bandwidth_mb_s=118, latency_s=1e-3)
 LUSTRE = StorageModel(servers=4, bandwidth_mb_s=500, latency_s=2e-3)
 _STAND_INS = {
@@ -236,7 +237,7 @@ def _add_slow(content: Content, slowed: slow.Outcome) -> None:
 
 
 def reserve(slowed: slow.Outcome) -> Cases:
-    """What a rank costs that is up to half a cycle late in each; one that is later has too little time left to be in
+    """The cost of a rank that is up to half a cycle late in each; one that is later has too little time left to be in
     time with any reserve."""
     cases: dict[str, Value | None] = {}
     for share in (share for share in slowed.plan.shares if 0 < share <= 0.5):

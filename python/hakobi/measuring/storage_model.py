@@ -34,6 +34,8 @@ class StorageModel:
     latency_s: float = 2e-3
     stripe_bytes: int = 1 << 20
     seek_s: float = 0.0
+    disks: int = 1  #: of each server, which the bandwidth is then of
+    raid: int = 0  #: 5: of a server's disks, one for parity; what does not fill a row is read before it is written
     stripes: int = 0  #: of a file that nobody has laid out; 0: all servers, and files have no layout to ask for
     nodes: int = 0  #: 0: one, or as HAKOBI_RANKS_PER_NODE says
     client_mb_s: float = 0.0  #: of each node; 0: no limit
@@ -53,12 +55,14 @@ class StorageModel:
 
         >>> parse("servers=16,bandwidth=50,nodes=8,client=80").limit_gb_s
         0.64
+        >>> parse("servers=1,bandwidth=150,disks=6,raid=5").limit_gb_s
+        0.75
         """
         return self.limit_of(self.nodes)
 
     def limit_of(self, ranks: int) -> float:
         """The same with so many ranks: there are no more nodes than these."""
-        limit = self.servers * self.bandwidth_mb_s
+        limit = self.servers * self.bandwidth_mb_s * (self.disks - (self.raid == 5))
         if self.client_mb_s:
             limit = min(limit, max(1, min(self.nodes, ranks)) * self.client_mb_s)
         return min(limit, self.network_mb_s or limit) / 1000
@@ -82,6 +86,8 @@ class StorageModel:
         """
         seeks = f"{1000 * self.seek_s:g} ms a seek, " if self.seek_s else ""
         servers = count_text(self.servers, "server")
+        if self.disks > 1:
+            servers += f" x {self.disks} disks{' in RAID 5' if self.raid else ''}"
         text = (
             f"a model of {servers} x {self.bandwidth_mb_s:g} MB/s, {1000 * self.latency_s:g} ms, "
             f"{seeks}stripes of {binary_text(self.stripe_bytes)}"
@@ -157,6 +163,8 @@ _WORDS = (
     _Word("latency", "time", "latency_s", True),
     _Word("stripe", "bytes", "stripe_bytes", True),
     _Word("seek", "time", "seek_s"),
+    _Word("disks", "servers", "disks"),
+    _Word("raid", "number", "raid"),
     _Word("stripes", "servers", "stripes"),
     _Word("nodes", "servers", "nodes"),
     _Word("client", "rate", "client_mb_s"),
@@ -199,6 +207,8 @@ def parse(text: str) -> StorageModel:
     model = replace(StorageModel(), **values)  # type: ignore[arg-type]
     if max(model.slow_server, model.stalled_server) >= model.servers:
         raise InputError("--storage-model: slow_server and stalled_server are numbers below servers")
+    if model.raid and (model.raid != 5 or model.disks < 3):
+        raise InputError("--storage-model: raid is 0, or 5 with 3 disks or more")
     if model.stripes > model.servers:
         raise InputError("--storage-model: a file's stripes are no more than the servers")
     return model

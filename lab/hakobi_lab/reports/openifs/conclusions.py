@@ -1,4 +1,4 @@
-"""What the report's sentences are judged by: ratios of runs of the same rounds. Pure."""
+"""Evidence for the report's sentences: ratios of runs of the same rounds. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from hakobi_lab.reports.openifs.parts import Measured
 from hakobi_lab.studies.field_store import identity, stripes
 from hakobi_lab.studies.field_store.plan import Case, Model, Striping
 
-#: Pages of this size are the report's recommendation; larger ones have a case of their own where a machine has them.
+#: Pages of this size are the report's recommendation; larger ones have a case of their own where a machine
+#: has them.
 _USUAL_PAGE = "2 MiB"
 
 
 def evidence(measured: dict[str, Measured], cores: int) -> dict[str, Cases]:
-    """Of all cases that the parts' plans have. `cores`: of this machine, where threads beside ranks need some."""
+    """All cases that the parts' plans have. `cores`: of this machine, where threads beside ranks need some."""
     strides, layouts = measured["strides"], measured["stripes"]
     return {
         "bits": identical(measured),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hakobi.table import Table
-from hakobi.words import count_text, list_text, percent_text
+from hakobi.words import list_text, percent_text
 from hakobi_lab.measuring import huge_pages
 from hakobi_lab.reports.openifs.parts import FIRST, SECOND, SERVERS, SLOW, Measured
 from hakobi_lab.reports.page import Content, Drawing
@@ -121,8 +121,8 @@ def volume_table(part: Measured) -> Table:
 
 def _add_strides(content: Content, part: Measured) -> None:
     item = content.item("Table 7")
-    item.shown += [speed_by_stride(part, storage) for storage in (FIRST, SECOND)]
-    item.shown.append(
+    item.shown += [
+        strides_table(part),
         Drawing(
             figures.stride_figure(part.plan, part.outcomes),
             f"Mean speed over the stride of the writers, {part.plan.base.words()}. Dashed: without output. Dotted: two "
@@ -130,49 +130,31 @@ def _add_strides(content: Content, part: Measured) -> None:
             "Line chart of forecast days per day over the stride of the writers; the tables have its values.",
             "openifs-strides",
             figures.stride_data(part.plan, part.outcomes),
-        )
-    )
-    item.shown.append(files_by_stride(part))
+        ),
+    ]
     item.stand_in = DIRECTORIES
     content.item("Table 1").shown.append(files_of_a_run(part))
 
 
-def speed_by_stride(part: Measured, storage: str) -> Table:
-    """Days per day, mean and peak, of one directory."""
-    table = Table(
-        f"Stride of the writers, {part.plan.base.words()}, {storage}", ["<writers", "stride", *tables.SPEEDS, "cost s"]
-    )
-    base = part.outcomes.get(Case("none", part.plan.base))
+def strides_table(part: Measured) -> Table:
+    """The report's Table 7: files, their size, and for each directory the run's seconds, peak and mean."""
+    columns = [f"{storage}: {name}" for storage in part.plan.storages for name in ("seconds", "peak", "mean days/day")]
+    table = Table(f"Stride of the writers, {part.plan.base.words()}", ["stride", "files", "MB a file", *columns])
+
+    def add(name: str, cases: list[Case]) -> None:
+        found = [part.outcomes.get(case) for case in cases]
+        sizes = [float(profile["bytes"]) for one in found[:1] if one for profile in one.profiles]
+        each = [str(len(sizes)), tables.megabytes(sum(sizes) / len(sizes))] if sizes else ["-", "-"]
+        speeds = [tables.speeds(one) for one in found]
+        table.add(name, *each, *[cell for mean, peak, wall in speeds for cell in (wall, peak, mean)])
+
+    model, storages = part.plan.base, list(part.plan.storages)
     if "none" in part.plan.kinds:
-        table.add("no output", "", *tables.speeds(base), "")
+        add("no output", [Case("none", model)] * len(storages))
     if "files" in part.plan.kinds:
-        one = part.outcomes.get(Case("files", part.plan.base, storage))
-        table.add("one task, two files a step", "", *tables.speeds(one), tables.cost(one, base))
+        add("one task, two files a step", [Case("files", model, storage) for storage in storages])
     for stride in part.plan.strides:
-        one = part.outcomes.get(Case("store", part.plan.base, storage, stride))
-        writers = -(-part.plan.base.ranks // stride)
-        table.add(f"store, {count_text(writers, 'writer')}", str(stride), *tables.speeds(one), tables.cost(one, base))
-    return table
-
-
-def files_by_stride(part: Measured) -> Table:
-    """The files that a run leaves, and its minutes."""
-    columns = ["<directory", "stride", "data files", "MB a file", "MB in all", "minutes", "mean days/day", "peak"]
-    table = Table(f"Files of a run by stride, {part.plan.base.words()}", columns, num_frozen=2)
-    for storage in part.plan.storages:
-        if table.rows:
-            table.rules.add(len(table.rows))
-        for stride in part.plan.strides:
-            one = part.outcomes.get(Case("store", part.plan.base, storage, stride))
-            if one is None or not one.summaries:
-                table.add(storage, str(stride), tables.why_none(one), *[""] * 5)
-                continue
-            sizes = [float(profile["bytes"]) for profile in one.profiles]
-            total = sum(sizes)
-            each = tables.megabytes(total / len(sizes)) if sizes else ""
-            mean, peak, _ = tables.speeds(one)
-            minutes = f"{one.median('wall_s') / 60:.3f}"
-            table.add(storage, str(stride), str(len(sizes)), each, tables.megabytes(total), minutes, mean, peak)
+        add(str(stride), [Case("store", model, storage, stride) for storage in storages])
     return table
 
 
@@ -227,7 +209,7 @@ def _add_ranks(content: Content, part: Measured) -> None:
 
 def _add_stripes(content: Content, part: Measured) -> None:
     content.item("Table 6").shown.append(tables.striping_table(part.plan, part.outcomes))
-    content.item("Table 6").notes.append("here one page size: stripes do not depend on it")
+    content.item("Table 6").notes.append("pages of one size: stripes do not depend on them")
     for place, over in zip(("Figure 6", "Figure 7", "Figure 9"), stripe_figures.OVER, strict=True):
         item = content.item(place)
         item.stand_in = (

@@ -42,7 +42,8 @@ def throughput_figure(outcome: Outcome, operation: str, counts: Sequence[int] = 
     all_axes[0].set_ylim(0, 1.06 * top)
     all_axes[0].set_ylabel(f"{operation}, GB/s")
     handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+    columns = len(labels) if len(labels) < 6 else (len(labels) + 1) // 2  # more than a page is wide
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
     return figure
 
 

@@ -190,7 +190,15 @@ def _end_rates(axes: Axes, outcome: Outcome, words: str) -> None:
     _mark_caches(axes, outcome)
     axes.set_ylabel(words)
     axes.set_ylim(bottom=0)
-    axes.legend(loc="upper left")
+    _legend_above(axes)
+
+
+def _legend_above(axes: Axes) -> None:
+    """Where it hides no name of a cache."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)))
 
 
 def bandwidth_data(outcome: Outcome, names: Sequence[str]) -> plots.Data:
@@ -228,7 +236,7 @@ def ratio_figure(outcome: Outcome) -> Picture:
     _mark_caches(axes, outcome)
     _size_axis(axes, sizes)
     axes.set_ylabel("hot / cold bandwidth")
-    axes.legend(loc="best")
+    _legend_above(axes)
     return picture
 
 

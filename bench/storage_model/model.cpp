@@ -15,9 +15,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage_model/service_state.hpp"
 
@@ -87,7 +89,9 @@ struct Model {
     pid_t owner = ::getpid();  // a child of vfork runs in our memory, and leaves without us leaving
     ServiceState* state = nullptr;
     int node = 0;
-    std::string report_path;
+    std::string report_path, trace_path;
+    std::mutex trace_mutex;
+    std::vector<storage::Served> trace;
 
     Model() {
         const std::string text = variable("HAKOBI_STORAGE_MODEL");
@@ -104,6 +108,7 @@ struct Model {
         while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
         node = own_node(service.num_nodes);
         report_path = variable("HAKOBI_STORAGE_MODEL_REPORT");
+        trace_path = variable("HAKOBI_STORAGE_MODEL_TRACE");
         state_path = variable("HAKOBI_STORAGE_MODEL_STATE");
         is_state_ours = state_path.empty();
         if (is_state_ours) {
@@ -159,6 +164,7 @@ struct Model {
                               &counters.bytes_written, &counters.waited_ns}) {
             counter->store(0);
         }
+        trace.clear();
         owner = ::getpid();
         if (!is_state_ours) return;
         const int own = ::open(("/proc/self/fd/" + std::to_string(state_fd)).c_str(), O_RDWR | O_CLOEXEC);
@@ -172,6 +178,7 @@ struct Model {
         if (!is_on || owner != ::getpid()) return;
         is_on = false;
         if (!report_path.empty()) report();
+        if (!trace_path.empty()) write_trace();
         if (is_state_ours && ::flock(state_fd, LOCK_EX | LOCK_NB) == 0) ::unlink(state_path.c_str());
     }
 
@@ -187,9 +194,29 @@ struct Model {
             static_cast<long long>(counters.bytes_read), static_cast<long long>(counters.num_writes),
             static_cast<long long>(counters.bytes_written), 1e-9 * static_cast<double>(counters.waited_ns),
             1e-9 * service.limit_bytes_s());
-        const int fd = ::open(report_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        append(report_path, {line, static_cast<std::size_t>(length)});
+    }
+
+    /// A line a server's part of a request.
+    void write_trace() {
+        const std::scoped_lock lock(trace_mutex);
+        std::string lines;
+        for (const storage::Served& part : trace) {
+            char line[160];
+            std::snprintf(line, sizeof line,
+                          "{\"server\": %d, \"arrival_ns\": %lld, \"begin_ns\": %lld, \"end_ns\": %lld}\n",
+                          part.server, static_cast<long long>(part.arrival_ns),
+                          static_cast<long long>(part.begin_ns), static_cast<long long>(part.end_ns));
+            lines += line;
+        }
+        append(trace_path, lines);
+    }
+
+    /// In one write, since other processes append, too.
+    static void append(const std::string& path, std::string_view text) {
+        const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (fd < 0) return;
-        (void)!::syscall(SYS_write, fd, line, static_cast<std::size_t>(length));
+        (void)!::syscall(SYS_write, fd, text.data(), text.size());
         ::close(fd);
     }
 };
@@ -252,7 +279,7 @@ bool Transfer::has_stops() {
 std::int64_t Transfer::pass(std::int64_t offset, std::int64_t length) const {
     (is_write_ ? counters.num_writes : counters.num_reads) += 1;
     (is_write_ ? counters.bytes_written : counters.bytes_read) += length;
-    const Model& model = Model::instance();
+    Model& model = Model::instance();
     if (is_write_) lay_out(identity_);
     const storage::ServiceRequest request{.identity = identity_,
                                           .node = model.node,
@@ -260,7 +287,14 @@ std::int64_t Transfer::pass(std::int64_t offset, std::int64_t length) const {
                                           .arrival_ns = arrival_ns_,
                                           .offset = std::max<std::int64_t>(0, offset),
                                           .length = length};
-    return storage::Passage(model.service, *model.state, request).run(sleep_modelled);
+    if (model.trace_path.empty())
+        return storage::Passage(model.service, *model.state, request).run(sleep_modelled);
+    std::vector<storage::Served> log;
+    const std::int64_t end_ns =
+        storage::Passage(model.service, *model.state, request, &log).run(sleep_modelled);
+    const std::scoped_lock lock(model.trace_mutex);
+    model.trace.insert(model.trace.end(), log.begin(), log.end());
+    return end_ns;
 }
 
 void Transfer::wait(std::int64_t offset, std::int64_t length) const {

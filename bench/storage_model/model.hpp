@@ -18,6 +18,8 @@ struct ServiceState;
 ///   HAKOBI_STORAGE_MODEL         servers=4,bandwidth=500,latency=2ms,stripe=1M,seek=0ms; all words: service_model.hpp
 ///   HAKOBI_STORAGE_MODEL_PATH    only files below this folder are modelled
 ///   HAKOBI_STORAGE_MODEL_STATE   optional: the file by which all processes share the servers
+///   HAKOBI_STORAGE_MODEL_TRACE   optional: gets a line of JSON for each server's part of each request: when it
+///                                came, when its turn did, when it was done (nanoseconds, monotonic clock)
 ///   HAKOBI_STORAGE_MODEL_REPORT  optional: gets one line of JSON from each process that used the storage
 ///
 /// The state's default is a file in /dev/shm, named by user, model and folder. The last process removes it

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hakobi::storage {
 
@@ -228,6 +229,12 @@ inline std::int64_t take_turn(std::atomic<std::int64_t>& free_ns, std::int64_t n
     return static_cast<std::int64_t>(1e3 * static_cast<double>(bytes) / mb_s);
 }
 
+/// A server's part of a request: when it came, when its turn did, when it was done.
+struct Served {
+    int server = 0;
+    std::int64_t arrival_ns = 0, begin_ns = 0, end_ns = 0;
+};
+
 /// How long the disks of a server move bytes, and how often they come round in between.
 struct DiskWork {
     std::int64_t busy_ns = 0;
@@ -255,10 +262,12 @@ struct DiskWork {
     return work;
 }
 
-/// Queues a request to the file `identity` that arrives at `now_ns` and returns when the model completes it.
+/// Queues a request to the file `identity` that arrives at `now_ns` and returns when the model completes it;
+/// what each server has of it is added to `log`.
 inline std::int64_t queue_request(const ServiceModel& model, std::span<Server> servers,
                                   std::uint64_t identity, const FileStriping& striping, std::int64_t now_ns,
-                                  std::int64_t offset, std::int64_t length, bool is_write = false) {
+                                  std::int64_t offset, std::int64_t length, bool is_write = false,
+                                  std::vector<Served>* log = nullptr) {
     std::int64_t completed_ns = now_ns + (length > 0 ? 0 : model.latency_ns);
     const std::int64_t first_stripe = offset / striping.stripe_bytes;
     const std::int64_t num_stripes =
@@ -277,8 +286,9 @@ inline std::int64_t queue_request(const ServiceModel& model, std::span<Server> s
                 server.position.exchange(place + static_cast<std::uint64_t>(end_bytes));
             if (last != place + static_cast<std::uint64_t>(begin_bytes)) service_ns += model.seek_ns;
         }
-        completed_ns =
-            std::max(completed_ns, take_turn(server.free_ns, now_ns, service_ns) + model.latency_of(number));
+        const std::int64_t served_ns = take_turn(server.free_ns, now_ns, service_ns);
+        if (log != nullptr) log->push_back({number, now_ns, served_ns - service_ns, served_ns});
+        completed_ns = std::max(completed_ns, served_ns + model.latency_of(number));
     }
     return completed_ns;
 }

@@ -142,10 +142,12 @@ inline FileStriping ServiceState::striping_of(const ServiceModel& model, std::ui
 /// One request's way to the servers and back.
 class Passage {
   public:
-    Passage(const ServiceModel& model, ServiceState& state, const ServiceRequest& request)
+    Passage(const ServiceModel& model, ServiceState& state, const ServiceRequest& request,
+            std::vector<Served>* log = nullptr)
         : model_(model),
           state_(state),
           request_(request),
+          log_(log),
           striping_(state.striping_of(model, request.identity)) {}
 
     /// Whether `run` sleeps on the way; else it returns at once.
@@ -192,7 +194,7 @@ class Passage {
 
     std::int64_t serve(std::int64_t now_ns, std::int64_t offset, std::int64_t length) {
         return queue_request(model_, state_.servers, request_.identity, striping_, now_ns, offset, length,
-                             request_.is_write);
+                             request_.is_write, log_);
     }
 
     /// When `length` bytes have left the node's link, and when they have passed the network too.
@@ -270,6 +272,7 @@ class Passage {
     const ServiceModel& model_;
     ServiceState& state_;
     const ServiceRequest& request_;
+    std::vector<Served>* log_;
     FileStriping striping_;
 };
 

@@ -408,6 +408,30 @@ TEST_F(StorageModel, AProcessReportsWhatItMoved) {
     ::unlink(report.c_str());
 }
 
+TEST_F(StorageModel, AProcessTracesWhatServersHadOfItsRequests) {
+    const TestFile file;
+    const std::string trace = folder() + "/trace." + std::to_string(::getpid());
+    const std::string command = "dd if=/dev/zero of=" + file.path + " bs=1000 count=3";
+    EXPECT_EQ(shell("HAKOBI_STORAGE_MODEL_TRACE=" + trace, command), 0);
+    std::ifstream lines(trace);
+    std::string line;
+    int num_lines = 0;
+    for (long long before_ns = 0; std::getline(lines, line); ++num_lines) {
+        int server = -1;
+        long long arrival_ns = 0, begin_ns = 0, end_ns = 0;
+        const char* const form =
+            "{\"server\": %d, \"arrival_ns\": %lld, \"begin_ns\": %lld, \"end_ns\": %lld}";
+        ASSERT_EQ(std::sscanf(line.c_str(), form, &server, &arrival_ns, &begin_ns, &end_ns), 4) << line;
+        EXPECT_EQ(server, 0);
+        EXPECT_LE(before_ns, arrival_ns);
+        EXPECT_LE(arrival_ns, begin_ns);
+        EXPECT_LT(begin_ns, end_ns);
+        before_ns = end_ns;
+    }
+    EXPECT_EQ(num_lines, 3);
+    ::unlink(trace.c_str());
+}
+
 TEST_F(StorageModel, TheLastProcessRemovesTheSharedState) {
     const auto num_states = [] {
         return std::ranges::count_if(std::filesystem::directory_iterator("/dev/shm"), [](const auto& entry) {

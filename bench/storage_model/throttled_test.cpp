@@ -56,6 +56,20 @@ TEST(ServiceModel, RequestsInFlightShareServersAndOverlapLatencies) {
     EXPECT_EQ(queue_request(model, free, a_file, 0, 8'000'000, 4'000'000), 5 * ms);
 }
 
+TEST(ServiceModel, ALogHasWhenAServersTurnCame) {
+    ServiceModel one = model;
+    one.num_servers = 1;
+    Servers servers(1);
+    std::vector<Served> log;
+    const FileStriping whole = FileStriping::whole(one);
+    queue_request(one, servers, a_file, whole, 0, 0, 4'000'000, true, &log);
+    queue_request(one, servers, a_file, whole, 1 * ms, 4'000'000, 2'000'000, true, &log);
+    ASSERT_EQ(log.size(), 2U);
+    EXPECT_EQ(log[1].arrival_ns, 1 * ms);
+    EXPECT_EQ(log[1].begin_ns, log[0].end_ns) << "it waited for the first";
+    EXPECT_EQ(2 * (log[1].end_ns - log[1].begin_ns), log[0].end_ns - log[0].begin_ns);
+}
+
 TEST(ServiceModel, IdleTimeIsLost) {
     Servers free(4);
     queue_request(model, free, a_file, 0, 0, 4'000'000);

@@ -227,9 +227,9 @@ def test_the_study_draws_two_figures_and_ends_in_summaries(hakobi: Command, log:
     result = hakobi(*study(tmp_path, "--report", tmp_path / "s.html"))
     assert result.status == 0, result.stderr
     assert len(jobs(log)) == 12
-    # Every second size first, both rank counts of a size together; then back.
+    # Few ranks first, every second size before the others; in the next round back.
     cb = [(job["ranks"], job["arguments"][job["arguments"].index("--cb") + 1]) for job in jobs(log)]
-    assert cb[:4] == [("8", "262144"), ("64", "262144"), ("8", "16777216"), ("64", "16777216")]
+    assert cb[:4] == [("8", "262144"), ("8", "16777216"), ("8", "1048576"), ("64", "262144")]
     assert [size for _, size in cb[6:]] == ["16777216"] * 2 + ["1048576"] * 2 + ["262144"] * 2
     # Two-phase I/O is what is studied: never direct access.
     assert all("hakobi_shuffle=always" in job["arguments"] for job in jobs(log))

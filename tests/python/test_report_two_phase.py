@@ -13,6 +13,7 @@ from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, RunError
 from hakobi.measuring.collective import Sample
 from hakobi.measuring.storage_model import StorageModel
+from hakobi.records import Record
 from hakobi_lab.reports import page, two_phase
 from hakobi_lab.reports.claims import CLAIMS
 from hakobi_lab.reports.judging import judge
@@ -32,7 +33,8 @@ def test_the_smallest_run_has_every_figure(hakobi: Any, tmp_path: Path) -> None:
     for place, what in REPORTS["two-phase"].items.items():
         own = f" (here: {here[place]})" if place in here else ""
         assert f"<h2>{place}: {what}{own}</h2>" in text.replace("&#39;", "'")
-    assert text.count("Not shown") == 1  # the servers' part of traces
+    assert "Not shown" not in text
+    assert "Servers during that call" in text
     assert "conclude nothing" in text
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"figure-3-read-2-pvfs2.csv", "figure-4b-read-4.csv", "writes-write-2.svg", "slow-rank.csv"} <= names
@@ -219,6 +221,21 @@ def test_the_last_call_of_a_trace_is_measured() -> None:
     assert call.busy_s("exchange") == pytest.approx(0.003)
     assert call.busy_s("file access") == pytest.approx(0.006)
     assert call.overlap_s() == pytest.approx(0.001)
+
+
+def test_servers_are_in_the_trace_with_what_waited_for_them() -> None:
+    def part(server: int, *times_ms: float) -> Record:
+        times = zip(("arrival_ns", "begin_ns", "end_ns"), times_ms, strict=True)
+        return {"server": server, **{name: round(1e6 * time_ms) for name, time_ms in times}}
+
+    served = [part(0, 2, 2, 3), part(0, 12, 13, 15), part(0, 12, 15, 17), part(1, 12, 12, 19)]
+    events = [event("write_all", 0, 0, 10, 20), event("deposit", 0, 0, 11, 13), event("write", 0, 1, 12, 19)]
+    call = overlap.last_call(events, served)
+    assert [bar.row for bar in call.bars if bar.kind == overlap.SERVER] == ["server 0", "server 0", "server 1"]
+    assert call.queued_s == pytest.approx({"server 0": 0.004, "server 1": 0.0})
+    assert call.overlap_s() == pytest.approx(0.001)  # the servers' work is no exchange and no access
+    labels = [text.get_text() for text in overlap.timeline_figure({"one": call}).axes[0].get_yticklabels()]
+    assert labels == ["rank 0", "rank 0, I/O thread 0", "server 0", "server 1"]
 
 
 def test_a_trace_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hakobi.measuring import collective
 from hakobi.measuring.session import End
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.table import Table
-from hakobi.words import binary_text, count_text, seconds_text
+from hakobi.words import binary_text, count_text, percent_text, seconds_text
 from hakobi_lab.reports.judging import Cases, Value
 from hakobi_lab.reports.page import IN_IT, Content, Drawing
 from hakobi_lab.reports.running import Order
@@ -58,9 +58,6 @@ def measure(order: Order) -> Content:
         content.take_end(outcome.end, "slow processes")
         _add_slow(content, outcome)
     _add_trace(content, order)
-    content.item(
-        "Traces"
-    ).absent = "the engine's trace has ranks and I/O threads; the modelled servers write none of their queues"
     content.judge("two-phase", evidence(pvfs2, lustre) | {"reserve": reserve(outcome)})
     return content
 
@@ -256,36 +253,49 @@ def _loss(slowed: slow.Outcome, case: slow.Case, operation: str) -> Value | None
 
 
 def _add_trace(content: Content, order: Order) -> None:
-    item = content.item("Figures 1 and 2")
-    if not content.has_room(item.place, order.budget, _TRACES_S):
-        return
+    item, servers = content.item("Figures 1 and 2"), content.item("Traces")
     cb_bytes, file_bytes = (_MIB, 8 * _MIB) if order.smallest else (2 * _MIB, 64 * _MIB)
+    calls: dict[str, overlap.Call] = {}
     try:
-        calls = {
-            name: overlap.record(
-                access, depth, cb_bytes, file_bytes, 4, LUSTRE, order.folder, order.budget.limit_s(120.0)
-            )
-            for name, access, depth in (("original, 1 buffer", "posix", 1), ("threads, 4 buffers", "threads", 4))
-        }
+        for name, access, depth in (("original, 1 buffer", "posix", 1), ("threads, 4 buffers", "threads", 4)):
+            if content.has_room(item.place, order.budget, _TRACES_S):
+                limit_s = order.budget.limit_s(120.0)
+                args = (access, depth, cb_bytes, file_bytes, 4, LUSTRE, order.folder, limit_s)
+                calls[name] = overlap.record(*args)
     except HakobiError as error:
         item.absent = str(error)
-        return
     except KeyboardInterrupt:
         item.absent = IN_IT
         content.take_end(End(0, is_interrupted=True))
+    if not calls:
+        servers.absent = item.absent
         return
     item.shown.append(
         Drawing(
             overlap.timeline_figure(calls),
             f"One collective write of {binary_text(file_bytes)} by 4 ranks, buffers of {binary_text(cb_bytes)}: what "
-            "each rank and I/O thread did, by the engine's trace (HAKOBI_TRACE).",
+            "each rank and I/O thread did, by the engine's trace (HAKOBI_TRACE), and each of the storage's servers, by "
+            "its model's (HAKOBI_STORAGE_MODEL_TRACE).",
             "Bars over time: in the original method exchange and file access alternate, with threads they overlap.",
             "trace",
         )
     )
     view = Table("Overlap of one collective write", ["<", "call", "file access", "exchange", "both at once", "events"])
+    queues = Table(
+        "Servers during that call", ["<", "<server", "requests", "busy", "of the call", "waiting for a turn"]
+    )
     for name, call in calls.items():
         times = [call.time_s, call.busy_s("file access"), call.busy_s("exchange"), call.overlap_s()]
         view.add(name, *[seconds_text(value) for value in times], str(call.num_events))
+        for server, queued_s in call.queued_s.items():
+            bars = [bar for bar in call.bars if bar.row == server]
+            busy_s = sum(bar.end_s - bar.begin_s for bar in bars)
+            words = [seconds_text(busy_s), percent_text(busy_s / call.time_s), seconds_text(queued_s / len(bars))]
+            queues.add(name, server, str(len(bars)), *words)
     item.shown.append(view)
     item.notes.append("The traces are whole JSON files, read for this figure; Perfetto opens such a file.")
+    if queues.rows:
+        queues.notes.append("waiting: a request's mean; the figure above has when each server was busy")
+        servers.shown.append(queues)
+    else:
+        servers.absent = "the storage's model told nothing of its servers"

@@ -1,18 +1,22 @@
-"""One collective write as the engine's trace has it: exchange and file access over time, original and pipelined."""
+"""One collective write as the traces of the engine and of the storage's model have it: exchange, file access and what
+the servers do over time, original and pipelined."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hakobi import launch, programs
+from hakobi import launch, programs, records
 from hakobi.errors import FormatError, StorageError
 from hakobi.measuring import collective
 from hakobi.measuring.storage_model import StorageModel
+from hakobi.records import Record
 from hakobi_lab import plots
 
 if TYPE_CHECKING:
@@ -21,12 +25,13 @@ if TYPE_CHECKING:
 
 #: Names of a trace's events for a reader.
 _KINDS = {"deposit": "exchange", "collect": "exchange", "write": "file access", "read": "file access"}
+SERVER = "server"
 
 
 @dataclass(frozen=True)
 class Bar:
-    row: str  #: "rank 0", "rank 0, I/O thread 1"
-    kind: str  #: exchange, file access
+    row: str  #: "rank 0", "rank 0, I/O thread 1", "server 2"
+    kind: str  #: exchange, file access, server
     begin_s: float
     end_s: float
 
@@ -38,6 +43,7 @@ class Call:
     bars: list[Bar]
     time_s: float
     num_events: int  #: of the whole trace
+    queued_s: dict[str, float] = field(default_factory=dict)  #: by server, what its requests waited for their turn
 
     def busy_s(self, kind: str) -> float:
         """In how much of the call anything of a kind went on."""
@@ -45,8 +51,9 @@ class Call:
 
     def overlap_s(self) -> float:
         """In how much of it exchange and file access went on at once."""
-        kinds = [_union([bar for bar in self.bars if bar.kind == kind]) for kind in ("exchange", "file access")]
-        both = _measure(kinds[0]) + _measure(kinds[1]) - _measure(_union(self.bars))
+        kinds = [[bar for bar in self.bars if bar.kind == kind] for kind in ("exchange", "file access")]
+        each = [_measure(_union(bars)) for bars in kinds]
+        both = sum(each) - _measure(_union([*kinds[0], *kinds[1]]))
         return float(max(0.0, both))
 
 
@@ -67,12 +74,13 @@ def record(
         arguments = ["--size", str(file_bytes), "--cb", str(cb_bytes), "--depth", str(depth), "--access", access]
         arguments += ["--operation", "write", "--file", "kept", "--hint", "hakobi_shuffle=always"]
         arguments += ["--budget", "1", "--min-samples", "2", "--max-samples", "2"]
-        environment = {"HAKOBI_TRACE": str(path)}
+        served = Path(own) / "servers.jsonl"
+        environment = {"HAKOBI_TRACE": str(path), "HAKOBI_STORAGE_MODEL_TRACE": str(served)}
         collective.run_job(program, arguments, ranks, at, model=model, environment=environment, timeout_s=timeout_s)
-        return read(path)
+        return read(path, records.read(served) if served.is_file() else [])
 
 
-def read(path: Path) -> Call:
+def read(path: Path, served: Sequence[Record] = ()) -> Call:
     """The last call of a trace file. Raises FormatError, StorageError."""
     try:
         events = json.loads(path.read_text())
@@ -80,11 +88,12 @@ def read(path: Path) -> Call:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise FormatError(f"{path.name}: not JSON: {error}") from error
-    return last_call(events)
+    return last_call(events, served)
 
 
-def last_call(events: list[dict[str, Any]]) -> Call:
-    """Pure. Raises FormatError where there is no call."""
+def last_call(events: list[dict[str, Any]], served: Sequence[Record] = ()) -> Call:
+    """`served`: parts of requests, by the storage's model, on the same clock. Pure. Raises FormatError where there is
+    no call."""
     timed = [event for event in events if event["ph"] == "X"]
     calls = [event for event in timed if event["name"] in ("write_all", "read_all")]
     if not calls:
@@ -105,7 +114,14 @@ def last_call(events: list[dict[str, Any]]) -> Call:
         for event in timed
         if event["name"] in _KINDS and event["ts"] >= begin and event["ts"] + event["dur"] <= end
     ]
-    return Call(bars, 1e-6 * (end - begin), len(events))
+    queued_s: dict[str, float] = defaultdict(float)
+    for part in sorted(served, key=lambda part: int(part["server"])):
+        arrival, turn, done = (1e-9 * int(part[name]) - 1e-6 * begin for name in ("arrival_ns", "begin_ns", "end_ns"))
+        if arrival >= 0 and done <= 1e-6 * (end - begin):
+            row = f"server {part['server']}"
+            bars.append(Bar(row, SERVER, turn, done))
+            queued_s[row] += turn - arrival
+    return Call(bars, 1e-6 * (end - begin), len(events), dict(queued_s))
 
 
 def _row(event: dict[str, Any]) -> str:
@@ -130,20 +146,23 @@ def _measure(spans: list[tuple[float, float]]) -> float:
 
 def timeline_figure(calls: dict[str, Call]) -> Figure:
     """Each call's bars, a row a rank and I/O thread, an axes a call; of one time scale."""
-    figure, all_axes = plots.new_figure(9.2, 2.2 + 2.1 * len(calls), rows=len(calls), share=False)
+    figure, all_axes = plots.new_figure(9.2, 2.2 + 2.7 * len(calls), rows=len(calls), share=False)
     longest_ms = max(1000 * call.time_s for call in calls.values())
     for axes, (name, call) in zip(all_axes, calls.items(), strict=True):
         _draw(axes, call)
         axes.set_xlim(0, longest_ms)
         axes.set_title(name)
     all_axes[-1].set_xlabel("milliseconds since the call began")
-    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 
 def _draw(axes: Axes, call: Call) -> None:
-    rows = sorted({bar.row for bar in call.bars}, key=lambda row: (int(row.split(",")[0].split()[1]), row))
-    colours = {"exchange": plots.PALETTE[0], "file access": plots.PALETTE[1]}
+    def place(row: str) -> tuple[bool, int, str]:
+        return row.startswith("server"), int(row.split(",")[0].split()[1]), row
+
+    rows = sorted({bar.row for bar in call.bars}, key=place)
+    colours = {"exchange": plots.PALETTE[0], "file access": plots.PALETTE[1], SERVER: plots.PALETTE[2]}
     for kind, colour in colours.items():
         for number, row in enumerate(rows):
             spans = [

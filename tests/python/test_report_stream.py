@@ -15,7 +15,7 @@ from hakobi.measuring.session import End, Gap, Job
 from hakobi.records import Record
 from hakobi.table import Table
 from hakobi_lab.measuring import viewers
-from hakobi_lab.reports import page, running, stream
+from hakobi_lab.reports import page, running, stream, stream_cases
 from hakobi_lab.reports.claims import CLAIMS
 from hakobi_lab.reports.judging import judge
 from hakobi_lab.reports.published import REPORTS, STREAM
@@ -127,7 +127,7 @@ def verdicts(
     of: dict[tuple[str, int, str], float], rounds: int = 7, ranks: tuple[int, ...] = (1, 64)
 ) -> dict[str, Any]:
     plan = Plan("tsunami", stream.METHODS, ranks, {}, rounds)
-    found = stream.main_evidence(plan, stream.times_of(study(of, rounds)))
+    found = stream_cases.main_evidence(plan, stream_cases.times_of(study(of, rounds)))
     return {claim.name: judge(claim, found[claim.name]).agrees for claim in CLAIMS["stream"] if claim.name in found}
 
 
@@ -175,8 +175,8 @@ def loaded(
         ({}, [None, None, None]),
     ],
 )
-def test_viewers_fill_the_slow_link_and_not_the_fast_one(found: stream.Loaded, agree: list[bool | None]) -> None:
-    evidence = stream.loading_evidence(found)
+def test_viewers_fill_the_slow_link_and_not_the_fast_one(found: stream_cases.Loaded, agree: list[bool | None]) -> None:
+    evidence = stream_cases.loading_evidence(found)
     told = {
         claim.name: judge(claim, evidence[claim.name]).agrees for claim in CLAIMS["stream"] if claim.name in evidence
     }
@@ -189,24 +189,22 @@ def of_claim(name: str, cases: Any) -> bool | None:
 
 
 def test_a_propeller_is_heavy_where_rank_0_takes_a_tenth() -> None:
-    content = page.Content({})
     for root, agrees in ((1.3, True), (1.05, False)):
         of = {("none", 2, "slow"): 1.0, ("root", 2, "slow"): root}
-        assert of_claim("heavy case", stream._heavy(study(of), content)) is agrees
-    assert of_claim("heavy case", stream._heavy(study(of, rounds=2), content)) is None
-    content.item("Question 1").absent = "no code_saturne"
-    assert stream._heavy(None, content) == "no code_saturne"
+        assert of_claim("heavy case", stream_cases.heavy(study(of), "")) is agrees
+    assert of_claim("heavy case", stream_cases.heavy(study(of, rounds=2), "")) is None
+    assert stream_cases.heavy(None, "no code_saturne") == "no code_saturne"
 
 
 def test_runs_that_failed_once_are_no_stable_ones() -> None:
     few = study({("none", 64, "slow"): 1.0, ("root", 64, "slow"): 2.0})
     many = {("none", 256, "slow"): 1.0, ("root", 256, "slow"): 2.0}
-    assert of_claim("complete", stream.complete(few, study(many))) is True
-    assert of_claim("complete", stream.complete(few, study(many, rounds=1))) is None
-    assert of_claim("complete", stream.complete(few)) is None
+    assert of_claim("complete", stream_cases.complete(few, study(many))) is True
+    assert of_claim("complete", stream_cases.complete(few, study(many, rounds=1))) is None
+    assert of_claim("complete", stream_cases.complete(few)) is None
     failing = End(9, 9, repeated=["repeated: root, 256 ranks, slow: round 1 failed at first: it hung"])
     failing.gaps["none, 256 ranks, slow"] = Gap([2], "it hung", False)
-    assert of_claim("complete", stream.complete(few, study(many, end=failing))) is False
+    assert of_claim("complete", stream_cases.complete(few, study(many, end=failing))) is False
     table = stream.stability_table(few, study(many, end=failing))
     assert table.rows == [["64", "14", "14", "0", "0"], ["256", "15", "13", "1", "1"]]
 
@@ -316,6 +314,7 @@ def test_ctrl_c_ends_the_whole_report(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert content.exit_status == 130
     assert content.item("Question 1").absent == "the report was interrupted before it"
     assert content.item("Item P").absent == "the report was interrupted before it"
+    assert content.item("Table S1").absent == "the report was interrupted in it"
 
 
 @pytest.mark.parametrize("is_begun", [True, False], ids=["in its first run", "before it"])

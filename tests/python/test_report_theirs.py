@@ -10,7 +10,7 @@ from hakobi import conditions
 from hakobi.measuring.session import LOADED, End
 from hakobi.table import Table
 from hakobi_lab.report import Report
-from hakobi_lab.reports import judging, page, stream, theirs
+from hakobi_lab.reports import judging, page, stream, stream_cases, theirs
 from hakobi_lab.reports.claims import CLAIMS
 from hakobi_lab.reports.judging import judge
 from hakobi_lab.reports.published import REPORTS
@@ -145,7 +145,7 @@ def test_the_reports_own_values_agree_with_its_sentences() -> None:
     tsunami = ("collected first", "collected scales", "fast network", "slow dominates", "slow grows", "fast scales")
     propeller = ("parallel first", "parallel stays", "root grows")
     for names, runs in ((tsunami, times), (propeller, propeller_times())):
-        found = stream.main_evidence(plan, runs)
+        found = stream_cases.main_evidence(plan, runs)
         claims = [claim for claim in CLAIMS["stream"] if claim.name in names]
         assert [judge(claim, found[claim.name]).agrees for claim in claims] == [True] * len(names)
 

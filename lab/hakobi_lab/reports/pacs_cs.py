@@ -18,7 +18,7 @@ from hakobi.words import binary_text, count_text
 from hakobi_lab.measuring import hypercrossbar
 from hakobi_lab.reports import pacs_cs_shown as shown
 from hakobi_lab.reports.judging import MIN_SAMPLES
-from hakobi_lab.reports.page import IN_IT, Content, Drawing, Item
+from hakobi_lab.reports.page import IN_IT, Content, Drawing
 from hakobi_lab.reports.running import Order
 
 #: Mbit/s of a link: what two cores carry in six directions at once.
@@ -141,12 +141,6 @@ def measure(order: Order) -> Content:
     return content
 
 
-def _starve(content: Content, item: Item) -> None:
-    """Nothing was finished; has_room may have said why."""
-    if not item.absent:
-        content.starve(item.place, "no case was finished")
-
-
 def _arguments(samples: int, seconds: float, sizes: Sequence[int], contenders: Sequence[str]) -> list[str]:
     words = ["--samples", str(samples), "--seconds", f"{seconds:g}", "--sizes", ",".join(map(str, sizes))]
     return [*words, "--contenders", ",".join(contenders)]
@@ -160,7 +154,7 @@ def _add_table(content: Content, runs: _Runs, sizes: _Sizes) -> list[Record]:
     item = content.item("Table 1")
     rates = shown.Rates.of(found)
     if not rates.percent:
-        _starve(content, item)
+        content.starve(item.place, "no case was finished")
         return found
     item.shown.append(shown.dimensions_table(rates, sizes.table_bytes))
     item.notes += [
@@ -176,7 +170,7 @@ def _add_sizes(content: Content, runs: _Runs, sizes: _Sizes, table: Sequence[Rec
     item = content.item("Sizes")
     lines = shown.Rates.of([*_largest_of(table), *found])
     if not lines.percent:
-        _starve(content, item)
+        content.starve(item.place, "no case was finished")
         return
     item.shown += [
         Drawing(
@@ -208,7 +202,7 @@ def _add_histogram(content: Content, runs: _Runs) -> list[shown.Spread]:
     found = runs.part("Table 2", RATE_MBIT, [*arguments, "--ways", "both", "--dimensions", "3"], 1, of=1)
     spreads = shown.spreads_of(found)
     if not spreads:
-        _starve(content, item)
+        content.starve(item.place, "no case was finished")
         return spreads
     item.here = f"{num:,} exchanges" if num != _NUM_EXCHANGES else ""
     what = f"{num:,} exchanges of {binary_text(_HISTOGRAM_BYTES)} both ways in three dimensions"
@@ -241,7 +235,7 @@ def _add_packing(content: Content, runs: _Runs) -> shown.Rates:
     late = shown.Rates.of(runs.part("Question 1, late", None, [*arguments, "--late-us", str(_LATE_US)], 3, of=97))
     item = content.item("Question 1")
     if not together.mb_s:
-        _starve(content, item)
+        content.starve(item.place, "no case was finished")
         return together
     item.shown.append(shown.packing_table(together, late, size, row, _LATE_US))
     item.notes.append(shown.packing_words(together))

@@ -102,9 +102,14 @@ class Content:
         self.findings = judge_all(CLAIMS[report], evidence)
 
     def starve(self, place: str, why: str) -> None:
-        """Nothing is shown at a place, since the budget was too small: figures are missing, and the status says so."""
-        self.item(place).absent = f"{why}: give a larger --budget"
-        self.exit_status = max(self.exit_status, 2)
+        """Nothing is shown at a place, since the budget was too small: figures are missing, and the status says so. An
+        interruption, or what is known of the place, says it better."""
+        item = self.item(place)
+        if self.is_interrupted:
+            item.absent = item.absent or IN_IT
+        elif not item.absent:
+            item.absent = f"{why}: give a larger --budget"
+            self.exit_status = max(self.exit_status, 2)
 
     def has_room(self, place: str, budget: Budget, least_s: float = 1.0) -> bool:
         """Whether the part that fills a place may begin; else the item says why not. `least_s`: what it needs."""

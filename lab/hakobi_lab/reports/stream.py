@@ -8,7 +8,7 @@ says how fast they are; where the source repository's testbed can be made, real 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,11 +19,11 @@ from hakobi.measuring.storage_model import StorageModel
 from hakobi.table import Table
 from hakobi.words import bytes_text, count_text, seconds_text
 from hakobi_lab.measuring import viewers
-from hakobi_lab.reports.judging import Cases, Series, Value, over_rounds, ratio
-from hakobi_lab.reports.page import IN_IT, Content, Drawing
+from hakobi_lab.reports import stream_cases as cases
+from hakobi_lab.reports.page import Content, Drawing
 from hakobi_lab.reports.running import Order
 from hakobi_lab.studies.output_methods import figures, session, tables
-from hakobi_lab.studies.output_methods.plan import BASELINE, HIDDEN, Case, Plan
+from hakobi_lab.studies.output_methods.plan import HIDDEN, Plan
 from hakobi_lab.studies.output_methods.result import Study
 from hakobi_lab.studies.output_methods.summary import Figures, StudySummary
 from hakobi_lab.studies.scale import beyond
@@ -48,11 +48,11 @@ _TSUNAMI = ("--hours", "1.25", "--resolution", "10", "--output-interval", "7.5",
 _SEEKING_TSUNAMI = ("--hours", "1.5", "--resolution", "20", "--output-interval", "30", "--precision", "single")
 _SMALLEST_TSUNAMI = ("--hours", "0.25", "--resolution", "60", "--output-interval", "15", "--precision", "single")
 _MAIN_PLACES = ("Table S1", "Table S2", "Output time figure", "Speed-up figures", "Share figures")
-_MANY_RANKS, _FEW_RANKS = 256, 4
+_FEW_RANKS = 4
 #: Beside the most ranks that were measured: what the model says of those, and of more than this machine
 #: carries.
 _SIMULATED_RANKS = (64, 256, 1024)
-_VIEWERS, _LOADED_BYTES, _LOADINGS_S = (1, 2, 4, 8), 32 << 20, 20.0
+_LOADED_BYTES, _LOADINGS_S = 32 << 20, 20.0
 
 
 def measure(order: Order) -> Content:
@@ -68,11 +68,12 @@ def measure(order: Order) -> Content:
     many = _add_many_ranks(content, order, main)
     _add_simulated(content, main, order)
     _add_servers(content, order)
+    why_none = content.item("Question 1").absent
     content.judge(
         "stream",
-        main_evidence(planned, times_of(main))
-        | loading_evidence(loaded)
-        | {"heavy case": _heavy(propeller, content), "complete": complete(main, *([many] if many else []))},
+        cases.main_evidence(planned, cases.times_of(main))
+        | cases.loading_evidence(loaded)
+        | {"heavy case": cases.heavy(propeller, why_none), "complete": cases.complete(main, *([many] if many else []))},
     )
     return content
 
@@ -125,12 +126,8 @@ def _optional(content: Content, place: str, order: Order, plan: Plan, least_s: f
     _take(content, study, place)
     if study.summary is not None:
         return study
-    if end.gaps:
-        item.absent = " ".join(end.gap_notes())
-    elif end.is_interrupted:
-        item.absent = IN_IT
-    else:
-        content.starve(place, "no pair of runs was finished")
+    item.absent = " ".join(end.gap_notes())
+    content.starve(place, "no pair of runs was finished")
     return None
 
 
@@ -151,36 +148,34 @@ def _add_tables(content: Content, study: Study) -> None:
         *_gathers(study),
     ]
     cores = count_text(study.conditions["cores"], "core")
-    bars.shown.append(
-        Drawing(
-            figures.output_figure(summary),
+    for item, name, picture, data, caption in (
+        (
+            bars,
+            "output-time",
+            figures.output_figure,
+            figures.output_data,
             "Seconds of output: medians, whiskers between the quartiles. What is not above zero, or was run once, is a "
             "mark without a bar.",
-            "Bar chart of the seconds of output by method and ranks; tables S1 and S2 have values.",
-            "output-time",
-            figures.output_data(study, summary),
-        )
-    )
-    speed_up.shown.append(
-        Drawing(
-            figures.speed_up_figure(summary),
+        ),
+        (
+            speed_up,
+            "speed-up",
+            figures.speed_up_figure,
+            figures.speed_up_data,
             "Speed-up of the whole run over ranks, against the run without output on the fewest ranks. Both axes are "
             f"logarithmic; dotted: ideal. This machine has {cores}: beyond them no run gets faster, and what a method "
             "lies below the run without output is its cost.",
-            "Line chart of the speed-up; the table of times has its values.",
-            "speed-up",
-            figures.speed_up_data(study, summary),
-        )
-    )
-    share.shown.append(
-        Drawing(
-            figures.share_figure(summary),
-            "Output time as a part of the run's time: medians, whiskers between the quartiles.",
-            "Bar chart of output's share; tables S1 and S2 have values.",
+        ),
+        (
+            share,
             "share",
-            figures.share_data(study, summary),
-        )
-    )
+            figures.share_figure,
+            figures.share_data,
+            "Output time as a part of the run's time: medians, whiskers between the quartiles.",
+        ),
+    ):
+        alt = f"{item.place}, by method and ranks; tables S1 and S2 have values."
+        item.shown.append(Drawing(picture(summary), caption, alt, name, data(study, summary)))
 
 
 def run_table(
@@ -190,8 +185,9 @@ def run_table(
     methods, networks = ({column[i] for column in columns} for i in range(2))
     shown = [i for i, names in enumerate((methods, networks)) if len(names) > 1] or [0]
     names = [", ".join(column[i] for i in shown) for column in columns]
-    kinds = [("", _time_cell), ("output ", _output_cell), *([("share ", Figures.share_text)] if has_share else [])]
-    heads = [f"{kind}{name}" for kind, _ in kinds for name in names]
+    kinds: dict[str, Callable[[Figures], str]] = {"": lambda one: one.time.seconds(), "output ": _output_cell}
+    kinds |= {"share ": Figures.share_text} if has_share else {}
+    heads = [f"{kind}{name}" for kind in kinds for name in names]
     view = Table(f"Seconds of a run, and of its output: {what}", ["ranks", "no output", *heads])
     rows = {(row.ranks, row.storage): row for row in summary.rows}
     for ranks in sorted({ranks for ranks, _ in rows}):
@@ -200,13 +196,9 @@ def run_table(
             for method, network in columns
         ]
         base = next(row.baseline for (count, _), row in rows.items() if count == ranks)
-        cells = [cell(one) if one else "" for _, cell in kinds for one in found]
+        cells = [cell(one) if one else "" for cell in kinds.values() for one in found]
         view.add(str(ranks), base.seconds(), *cells)
     return view
-
-
-def _time_cell(found: Figures) -> str:
-    return found.time.seconds()
 
 
 def _output_cell(found: Figures) -> str:
@@ -224,64 +216,7 @@ def _gathers(study: Study) -> list[str]:
     return [f"of per-process's output the gather took, by ranks: {', '.join(each)}"] if each else []
 
 
-Times = Mapping[Case, Series]
-
-
-def times_of(study: Study) -> Times:
-    """Seconds of each run, by case and round."""
-    times: dict[Case, dict[int, float]] = defaultdict(dict)
-    for record in study.outcome.records:
-        times[Case(record["method"], record["ranks"], record["storage"])][record["repetition"]] = record["time_s"]
-    return times
-
-
-def main_evidence(plan: Plan, times: Times) -> dict[str, Cases]:
-    """Cases are all rank counts that were planned, not only those that were run."""
-    few, most = min(plan.ranks), max(plan.ranks)
-    one = "one number of ranks has no growth" if few == most else ""
-
-    def run(method: str, ranks: int, network: str) -> Series:
-        return times.get(Case(method, ranks, network), {})
-
-    def share(method: str, ranks: int, network: str) -> Value | None:
-        return over_rounds(
-            lambda none, all_s: 1 - none / all_s, run(BASELINE, ranks, network), run(method, ranks, network)
-        )
-
-    def each(first: tuple[str, str], second: tuple[str, str]) -> dict[str, Value | None]:
-        return {
-            f"{count_text(ranks, 'rank')}{f', {first[1]}' if first[1] == second[1] else ''}": over_rounds(
-                ratio, run(first[0], ranks, first[1]), run(second[0], ranks, second[1])
-            )
-            for ranks in plan.ranks
-        }
-
-    def scaling(method: str, other: str) -> Cases:
-        """Speed-up by a method over that by another, from the fewest to the most ranks."""
-        runs = [run(name, ranks, "fast") for name in (method, other) for ranks in (few, most)]
-        return one or {f"{few} to {most} ranks": over_rounds(lambda a, b, c, d: (a / b) / (c / d), *runs)}
-
-    def growth(method: str, network: str) -> Cases:
-        runs = [run(name, ranks, network) for ranks in (most, few) for name in (BASELINE, method)]
-        return one or {f"{few} to {most} ranks": over_rounds(lambda a, b, c, d: (1 - a / b) - (1 - c / d), *runs)}
-
-    return {
-        "collected first": each(("root", "fast"), ("per-process", "fast")),
-        "collected scales": scaling("root", "per-process"),
-        "fast network": each(("root", "fast"), ("root", "slow")),
-        "slow dominates": {count_text(most, "rank"): share("root", most, "slow")},
-        "slow grows": growth("root", "slow"),
-        "fast scales": scaling("root", BASELINE),
-        "parallel first": each(("parallel", "slow"), ("root", "slow")) | each(("parallel", "fast"), ("root", "fast")),
-        "parallel stays": growth("parallel", "fast"),
-        "root grows": growth("root", "fast"),
-    }
-
-
-Loaded = Mapping[tuple[str, int], Series]  #: (network, viewers) -> seconds by round
-
-
-def _add_viewers(content: Content, order: Order) -> Loaded:
+def _add_viewers(content: Content, order: Order) -> cases.Loaded:
     """Several viewers load a file each, over either network."""
     item = content.item("Item P")
     num_bytes = _LOADED_BYTES // 4 if order.smallest else _LOADED_BYTES
@@ -290,7 +225,7 @@ def _add_viewers(content: Content, order: Order) -> Loaded:
         return loaded
     try:
         for number in range(1 if order.smallest else 3):
-            for count in _VIEWERS:
+            for count in cases.VIEWERS:
                 for network, model in NETWORKS.items():
                     limit_s = order.budget.limit_s(60.0)
                     time_s = viewers.loading_s(model, order.folder, num_bytes, count, limit_s)
@@ -303,30 +238,19 @@ def _add_viewers(content: Content, order: Order) -> Loaded:
     except KeyboardInterrupt:
         content.take_end(End(0, is_interrupted=True))
     view = Table(f"Seconds until each viewer has loaded {bytes_text(num_bytes)}", ["viewers", *NETWORKS, "slow / fast"])
-    for count in _VIEWERS:
+    for count in cases.VIEWERS:
         times = [list(loaded[name, count].values()) for name in NETWORKS]
         if all(times):
             slow, fast = map(statistics.summarise, times)
             view.add(str(count), slow.seconds(), fast.seconds(), f"{slow.median / fast.median:.2f}")
     if not view.rows:
-        item.absent = item.absent or IN_IT
+        content.starve(item.place, "nothing was loaded")
         return loaded
     item.shown.append(view)
     item.stand_in = (
         "A checksum of each byte stands for the first processing; theirs was 130 GB of SSDs on a file server."
     )
     return loaded
-
-
-def loading_evidence(loaded: Loaded) -> dict[str, Cases]:
-    def two(network: str) -> Cases:
-        return {"2 viewers": over_rounds(ratio, loaded.get((network, 2), {}), loaded.get((network, 1), {}))}
-
-    each = {
-        count_text(count, "viewer"): over_rounds(ratio, *(loaded.get((name, count), {}) for name in ("fast", "slow")))
-        for count in _VIEWERS
-    }
-    return {"loading": each, "one fills": two("slow"), "room": two("fast")}
 
 
 def _add_propeller(content: Content, order: Order) -> Study | None:
@@ -358,20 +282,6 @@ def _add_propeller(content: Content, order: Order) -> Study | None:
     return study
 
 
-def _heavy(study: Study | None, content: Content) -> Cases:
-    """Output's share of the propeller through rank 0, on the slow network."""
-    if study is None:
-        return content.item("Question 1").absent
-    times = times_of(study)
-    return {
-        count_text(ranks, "rank"): over_rounds(
-            lambda none, all_s: 1 - none / all_s,
-            *(times.get(Case(name, ranks, "slow"), {}) for name in (BASELINE, "root")),
-        )
-        for ranks in study.plan.ranks
-    }
-
-
 def _add_disks(content: Content, order: Order) -> None:
     """The second open question: disks that seek."""
     share_s = order.budget.share_s(4, of=10)
@@ -395,19 +305,18 @@ def _add_many_ranks(content: Content, order: Order, main: Study) -> Study | None
     plan = _plan(
         order,
         methods=METHODS if order.smallest else ("root", _OURS),
-        ranks=(_FEW_RANKS if order.smallest else _MANY_RANKS,),
+        ranks=(_FEW_RANKS if order.smallest else cases.MANY_RANKS,),
         models={"slow": SLOW},
         repetitions=3,
         budget_s=order.budget.share_s(8, of=10),
         timeout_s=600.0,
     )
     study = None
-    if (least_s := _least_s(plan, main)) is not None:
-        study = _optional(content, item.place, order, plan, least_s)
-    elif not content.is_interrupted:
-        content.starve(item.place, f"not even {count_text(max(main.plan.ranks), 'rank')} were reached")
+    least_s = _least_s(plan, main)
+    if content.is_interrupted or least_s is not None:
+        study = _optional(content, item.place, order, plan, least_s or 0.0)
     else:
-        content.has_room(item.place, order.budget)
+        content.starve(item.place, f"not even {count_text(max(main.plan.ranks), 'rank')} were reached")
     if study is None or study.summary is None:
         return None
     item.shown += [
@@ -432,40 +341,14 @@ def _least_s(plan: Plan, main: Study) -> float | None:
     return 3 * statistics.summarise(known).median * max(1.0, max(plan.ranks) / most)
 
 
-def _counts(study: Study) -> dict[int, tuple[int, int, int]]:
-    """By ranks: runs, those that were complete at once, and those that failed twice."""
-    end = study.outcome.end
-    found = {}
-    for ranks in study.plan.ranks:
-        words = f", {count_text(ranks, 'rank')}, "
-        lost = sum(len(gap.rounds) for name, gap in end.gaps.items() if words in name)
-        repeated = sum(words in text for text in end.repeated)
-        done = sum(record["ranks"] == ranks for record in study.outcome.records)
-        found[ranks] = (done + lost, done - repeated, lost)
-    return found
-
-
 def stability_table(*studies: Study) -> Table:
     """How many runs ended well at once, on the most ranks of each study."""
     view = Table("Stability", ["ranks", "runs", "complete", "at the second try", "not at all"])
     for study in studies:
         ranks = max(study.plan.ranks)
-        runs, complete, lost = _counts(study)[ranks]
+        runs, complete, lost = cases.counts(study)[ranks]
         view.add(str(ranks), str(runs), str(complete), str(runs - complete - lost), str(lost))
     return view
-
-
-def complete(*studies: Study) -> Cases:
-    """A share is counted, so its interval is itself. The report asks for 256 ranks: fewer alone are no case of it."""
-    if len(studies) < 2:
-        return f"{_MANY_RANKS} ranks were not run"
-    cases: dict[str, Value | None] = {}
-    for study in studies:
-        ranks = max(study.plan.ranks)
-        runs, complete, _ = _counts(study)[ranks]
-        share = complete / runs if runs else 0.0
-        cases[count_text(ranks, "rank")] = Value(share, share, share, runs)
-    return cases
 
 
 def _add_simulated(content: Content, main: Study, order: Order) -> None:

@@ -140,10 +140,7 @@ _THEIR_RANKS = {"Figure 3": 8, "Figure 4a": 8, "Figure 4b": 64}
 def _add_throughput(content: Content, sweep: session.Outcome, place: str, operation: str, ranks: int) -> None:
     item = content.item(place)
     if ranks not in result.ranks_measured(sweep):
-        if content.is_interrupted:
-            item.absent = item.absent or IN_IT
-        elif not item.absent:
-            content.starve(place, f"no run on {count_text(ranks, 'rank')} was finished")
+        content.starve(place, f"no run on {count_text(ranks, 'rank')} was finished")
         return
     processes = count_text(ranks, "process", "processes")
     if _THEIR_RANKS.get(place, ranks) != ranks:
@@ -213,9 +210,7 @@ def evidence(pvfs2: session.Outcome, lustre: session.Outcome) -> dict[str, Cases
 def _add_slow(content: Content, slowed: slow.Outcome) -> None:
     item = content.item("Slow processes")
     if not any(slowed.samples.values()):
-        if not content.is_interrupted:
-            content.starve(item.place, "no run was finished")
-        item.absent = item.absent or IN_IT
+        content.starve(item.place, "no run was finished")
         return
     item.shown.append(
         Drawing(

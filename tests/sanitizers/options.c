@@ -9,7 +9,8 @@
 // 2. Passed over is what MPI_Init allocates (it opens plugins and closes those that it has no use for), and
 //    what is allocated below the MPI library's own functions or those that it stands on. HDF5 loses buffers
 //    when it meets a damaged file; identifiers that we leave open are reachable from its tables, and so no
-//    leaks, with or without. GNU's Fortran loses components of temporaries, in tests that build axes in place.
+//    leaks, with or without. GNU's Fortran loses components of temporaries, in tests that build axes in
+//    place.
 // tests/sanitizers/CMakeLists.txt holds that faults of ours are found all the same.
 #define _GNU_SOURCE
 #include <dlfcn.h>

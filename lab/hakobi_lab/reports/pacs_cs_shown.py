@@ -329,7 +329,7 @@ def functions() -> Table:
     for line in rows.strip().splitlines():
         *cells, c_names = [cell.strip() for cell in line.split("|")]
         table.add(*cells, ", ".join(f"hakobi_buffer{name}" for name in c_names.split(", ")))
-    table.notes.append("PMvX has one piece a dimension and direction: getting the array gives their addresses")
+    table.notes.append("-: none of the six functions that the report lists")
     return table
 
 
@@ -374,5 +374,6 @@ def packing_words(together: Rates) -> str:
         if name != "buffer-arrays"
     ]
     packed = times.get("mpi-packed")
-    copies = f" Copies are {percent_text(1 - ours[0] / packed[0])} of packing by hand." if packed else ""
+    saved = 1 - ours[0] / packed[0] if packed else 0.0
+    copies = f" Copies are {percent_text(saved)} of an exchange packed by hand." if saved > 0 else ""
     return f"Buffer arrays take {list_text(words)}.{copies}"

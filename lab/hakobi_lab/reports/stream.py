@@ -49,8 +49,7 @@ _SEEKING_TSUNAMI = ("--hours", "1.5", "--resolution", "20", "--output-interval",
 _SMALLEST_TSUNAMI = ("--hours", "0.25", "--resolution", "60", "--output-interval", "15", "--precision", "single")
 _MAIN_PLACES = ("Table S1", "Table S2", "Output time figure", "Speed-up figures", "Share figures")
 _FEW_RANKS = 4
-#: Beside the most ranks that were measured: what the model says of those, and of more than this machine
-#: carries.
+#: The most ranks that were measured, for comparison, and more than this machine carries.
 _SIMULATED_RANKS = (64, 256, 1024)
 _LOADED_BYTES, _LOADINGS_S = 32 << 20, 20.0
 

@@ -17,16 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError, unknown_name
-from hakobi.post import answers, mesh_picture, reduction, tiles
+from hakobi.post import answers, geography, mesh_picture, reduction, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
 from hakobi.post.dates import time_text
 from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
 from hakobi.post.place import Location, location_of
+from hakobi.post.reduction import statistics_of
 from hakobi.post.source import Axis, Field, default_field, find_field
 
 Array = NDArray[Any]
 _GAP_COLOUR = "#c8c4bc"
+_NOTHING = (np.empty(0), np.empty(0))
 
 
 def picture(
@@ -40,6 +42,8 @@ def picture(
     high: float | None = None,
     colours: str | None = None,
     width: int = 1600,
+    coast: bool = True,
+    arrows: bool = False,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Writes one plane of a field as PNG and returns its path. `tell` is called with what was drawn, as in the title.
@@ -47,17 +51,19 @@ def picture(
     `path` is what `hakobi post` takes; the first series of a folder is taken, and of a run's parts the one inside of
     the others. `field` is by default one over time, in most dimensions, with a name of CF. `step` is `last` (without
     `field` the last one that can be drawn), `first`, a number as in the file's name (of a file of several steps, its
-    first one's), or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x),
-    by default the middle of the first axis of a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
-    `low` and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
-    `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
+    first one's), or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x;
+    or a coordinate with its unit, `level=500hPa`), by default the middle of the first axis of a field in 3-D; of a mesh
+    `axis=coordinate`, by default the surface. `low` and `high` are in the field's units, by default its percentiles 0.5
+    and 99.5. `colours` is a name of `colour_maps()`. The level shown is the coarsest that has `width` values a
+    direction. Maps of some size have coast lines, unless `coast` is false, and with `arrows` the wind that is on the
+    same grid and levels.
     Raises InputError, FormatError, StorageError, OSError.
     """
     if not 200 <= width <= 10_000:
         raise InputError(f"width {width} is not between 200 and 10000")
     catalogue = Catalogue(location_of(path))
     if not catalogue.series:
-        raise InputError(f"{path}: there is no NetCDF-4 or HDF5 file", code="not_found")
+        raise InputError(f"{path}: there is no NetCDF, HDF5 or GRIB file", code="not_found")
     series = min(catalogue.series.values(), key=lambda s: s.key)
     number, time = _find_step(series, step)
     steps = Steps(catalogue.root)
@@ -72,7 +78,14 @@ def picture(
     time = min(time, last_time) if step in ("last", "first") else time
     if time > last_time:
         raise _no_step(step, series, number + last_time)
+    if this.at_times and time not in this.at_times:
+        if step not in ("last", "first"):
+            there = ", ".join(f"{max(0, number)}.{n}" for n in this.at_times[:8])
+            raise InputError(f"field '{this.name}' is not at that time; it is at {there}")
+        time = this.at_times[0 if step == "first" else -1]
     if isinstance(this, MeshField):
+        if arrows:
+            raise InputError("arrows are for maps: this is a mesh")
         limits = _limits(opened, this, time, low, high)
         colour_table = colours_of(colours or _map_for(limits))
         title = ", ".join([this.long_name or this.name, *([cut] if cut else []), *_when(opened, number, time)])
@@ -82,14 +95,17 @@ def picture(
     plane = _find_plane(this, time, cut, width)
     plane.check()
     rows, columns = plane.shape
-    limits = _limits(opened, this, time, low, high)
     box = plane.box((0, rows), (0, columns))
     values, offset, scale = tiles.read_plane(opened, plane, box)
+    # Levels of the atmosphere are not of one range.
+    is_level = opened.step.found.kind == "grib" and plane.is_level
+    limits = _limits(opened, this, time, low, high, values if is_level else None)
+    wind = geography.wind_of(opened, plane) if arrows else None
     if values.dtype == np.float16 and not reduction.resolves(values, offset, scale, *limits):
         values, offset, scale = tiles.exact_plane(opened, plane, box), 0.0, 1.0
     values = values.reshape(rows, columns).astype(np.float64) * scale + offset
-    title = _title(plane, opened, number)
-    _draw(Path(out), values, plane, title, limits, colours)
+    title = ", ".join([_title(plane, opened, number), *([wind.name] if wind else [])])
+    _draw(Path(out), values, plane, title, limits, colours, coast, wind)
     tell(f"{title} ({opened.step.path.name})")
     return Path(out)
 
@@ -171,12 +187,15 @@ def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.P
         names |= {a.name: d for d, a in enumerate(field.axes)}
         if name not in names:
             raise unknown_name("axis", name, names)
+        axis = names[name]
         try:
-            axis, index = names[name], int(text)
+            index = _index_of(field.axes[axis], text)
         except ValueError:
             raise InputError(f"slice '{cut}' is not axis=index") from None
         if not 0 <= index < field.shape[axis]:
-            raise InputError(f"slice {cut}: the index goes from 0 to {field.shape[axis] - 1}")
+            units, known = field.axes[axis].shown_units, field.axes[axis].coordinates
+            places = f", or is a coordinate with its unit, as {name}={known[-1]:g}{units}" if units and known else ""
+            raise InputError(f"slice {cut}: the index goes from 0 to {field.shape[axis] - 1}{places}")
     level = 0
     while level < len(answers.levels_of(field.shape)):
         plane = tiles.Plane(field, time, level + 1, axis, index >> (level + 1))
@@ -186,8 +205,29 @@ def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.P
     return tiles.Plane(field, time, level, axis, index >> level)
 
 
-def _limits(opened: OpenStep, field: Field, time: int, low: float | None, high: float | None) -> tuple[float, float]:
-    found = answers.describe_statistics(opened, field, time)
+def _index_of(axis: Axis, text: str) -> int:
+    """An index, or a coordinate with its unit: that of the cell which has it, -1 where none has. Raises ValueError.
+
+    >>> p = Axis("level", 2, (500.0, 250.0), "hPa")
+    >>> _index_of(p, "1"), _index_of(p, "250 hPa"), _index_of(p, "300hPa")
+    (1, 1, -1)
+    """
+    units = axis.shown_units
+    if axis.coordinates is None or not units or not text.endswith(units):
+        return int(text)
+    value = float(text.removesuffix(units))
+    return next((n for n, known in enumerate(axis.coordinates) if math.isclose(known, value, rel_tol=1e-6)), -1)
+
+
+def _limits(
+    opened: OpenStep, field: Field, time: int, low: float | None, high: float | None, of: Array | None = None
+) -> tuple[float, float]:
+    """`of` are the values to be told apart, by default the field's."""
+    found = (
+        answers.describe_statistics(opened, field, time)
+        if of is None
+        else statistics_of(of.size, *_NOTHING, 0.0, 0, of)
+    )
     points = found.get("percentiles", {})
     first, last = points.get("0.5", found.get("min", 0.0)), points.get("99.5", found.get("max", 1.0))
     if first < 0 < last and min(-first, last) > 0.2 * max(-first, last):
@@ -262,7 +302,7 @@ def colours_of(name: str, count: int = 256) -> NDArray[np.float64]:
 
 def _edges(axis: Axis) -> tuple[float, float]:
     """Coordinates of an axis's two ends, half a cell beyond its cells' middles."""
-    if axis.coordinates is None or axis.size < 2:
+    if axis.coordinates is None or axis.size < 2 or not _is_even(axis):
         return -0.5, axis.size - 0.5
     first, last = axis.coordinates[0], axis.coordinates[-1]
     half = (last - first) / (axis.size - 1) / 2
@@ -270,11 +310,13 @@ def _edges(axis: Axis) -> tuple[float, float]:
 
 
 def _draw(
-    out: Path, values: Array, plane: tiles.Plane, title: str, limits: tuple[float, float], colours: str | None
+    out: Path, values: Array, plane: tiles.Plane, title: str, limits: tuple[float, float], colours: str | None,
+    coast: bool, wind: geography.Wind | None,
 ) -> None:  # fmt: skip
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     field = plane.field
     row_axis, column_axis = (a for d, a in enumerate(field.axes) if plane.is_flat or d != plane.axis)
@@ -292,12 +334,22 @@ def _draw(
         )  # fmt: skip
         if extent[0] > extent[1]:
             axes.invert_xaxis()
-        if extent[2] > extent[3]:
+        if (extent[2] > extent[3]) != (row_axis.is_down and _is_even(row_axis)):
             axes.invert_yaxis()
+        if (row_axis.kind, column_axis.kind) == ("lat", "lon") and _is_even(row_axis) and _is_even(column_axis):
+            if coast:
+                geography.draw_coast(axes, row_axis, column_axis)
+            if wind is not None:
+                geography.draw_wind(axes, row_axis, column_axis, wind)
         for shown, axis in ((axes.xaxis, column_axis), (axes.yaxis, row_axis)):
-            if axis.kind:
+            if not _is_even(axis):
+                shown.set_major_locator(MaxNLocator(integer=True))
+                shown.set_major_formatter(partial(_cell_text, axis))
+            elif axis.is_down:
+                shown.set_major_locator(MaxNLocator(integer=True))
+            elif axis.kind:
                 shown.set_major_formatter(partial(_place_text, axis))
-            else:
+            if not axis.kind:
                 shown.set_label_text(" ".join([axis.name, *([f"({axis.shown_units})"] if axis.shown_units else [])]))
         # The title is the figure's, not the axes': a long one would go on across the bar. Matplotlib makes no
         # room for lines that it wraps itself.
@@ -306,7 +358,29 @@ def _draw(
         figure.savefig(out, format="png")
 
 
+def _is_even(axis: Axis) -> bool:
+    """Whether cells of one size, which pictures have, are nowhere half a cell from their place.
+
+    >>> _is_even(Axis("p", 4, (10.0, 50.0, 500.0, 1000.0))), _is_even(Axis("y", 3, (-1.0, 0.0, 1.0)))
+    (False, True)
+    """
+    if axis.coordinates is None or axis.size < 3:
+        return True
+    values = np.asarray(axis.coordinates)
+    even = np.linspace(values[0], values[-1], axis.size)
+    return bool(np.abs(values - even).max() < 0.5 * abs(even[1] - even[0]))
+
+
+def _cell_text(axis: Axis, at: float, _number: int | None = None) -> str:
+    """The coordinate of a cell, of an axis on which cells are one apart."""
+    assert axis.coordinates is not None
+    is_cell = 0 <= round(at) < axis.size and abs(at - round(at)) < 1e-6
+    return _place_text(axis, axis.coordinates[round(at)]) if is_cell else ""
+
+
 def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Literal["equal", "auto"]:
+    if not (_is_even(rows) and _is_even(columns)):
+        return "auto"
     if rows.kind == "lat" and columns.kind == "lon":
         return float(1 / max(0.1, math.cos(math.radians((extent[2] + extent[3]) / 2))))
     width, height = abs(extent[1] - extent[0]), abs(extent[3] - extent[2])

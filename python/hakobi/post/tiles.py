@@ -51,6 +51,11 @@ class Plane:
         return len(self.field.shape) == 2
 
     @property
+    def is_level(self) -> bool:
+        """Across the first of three directions."""
+        return not self.is_flat and self.axis == 0
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns at the plane's level."""
         full = shape_at(self.field, self.level)

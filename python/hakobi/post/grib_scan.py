@@ -164,7 +164,8 @@ def _sections_of_1(pages: _Pages, start: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _large_bytes(pages: _Pages, start: int, told: int) -> int:
-    """Of messages that 24 bits cannot count: in units of 120 bytes, the last section says how much less (ECMWF)."""
+    """The size of a message that 24 bits cannot count: in units of 120 bytes, the last section says how much less
+    (ECMWF's way)."""
     *_, (_, at, length) = _sections_of_1(pages, start)
     exact = (told & 0x7FFFFF) * 120 - length + 4
     return exact if length < 120 and exact > at - start else told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hakobi.post.source import Field, Step
 
-#: By CF's standard name. Those along x and y are eastward and northward where these are longitude and latitude.
+#: By CF's standard name. Those along x and y are eastward and northward on axes of longitude and latitude.
 _PARTS = {"eastward_wind": "u", "northward_wind": "v"}
 _ALONG_AXES = {"x_wind": "u", "y_wind": "v"}
 
@@ -13,7 +13,7 @@ Pair = tuple[Field, Field]
 
 
 def wind_over(pairs: list[Pair], this: Field) -> Pair | None:
-    """Of a step's winds the one to be drawn over a map of this field: that of which it is a component, else one with
+    """The one of a step's winds to be drawn over a map of this field: that of which it is a component, else one with
     the same directions, levels too; None where there is none."""
     if not is_map(this):
         return None

@@ -37,7 +37,7 @@ Status OpenedFile::need() {
 // server tells.
 Status OpenedFile::agree() {
     constexpr int most_tries = 12;  // 0.3 s
-    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t none = -std::numeric_limits<std::int64_t>::max();
     Status status;
     for (int i = 0; i < most_tries; ++i) {
         std::array<std::int64_t, 2> words{none, none};

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -48,7 +47,7 @@ class ExchangeInMemory final : public mpi::NodeExchange {
             Place& own = place(rank_);
             own.num_left = mine.size();
             const std::size_t length = std::min(mine.size(), own.part.size());
-            std::memcpy(own.part.data(), mine.data(), length);
+            std::ranges::copy(mine.first(length), own.part.begin());
             mine = mine.subspan(length);
             team_.barrier();
             is_over = true;

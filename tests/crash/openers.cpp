@@ -352,6 +352,7 @@ void Explorer::explore_together(const Comm& comm) {
             (void)make(state.disk);
         }
         MPI_Barrier(comm.handle());
+        serve_bucket(root);
         Visit came;
         came.operations = record(opener, root, comm, came.error, came.opened);
         MPI_Barrier(comm.handle());

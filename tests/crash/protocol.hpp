@@ -27,7 +27,9 @@ struct Protocol {
 
     [[nodiscard]] bool has_mesh() const { return format == "vtkhdf"; }
     /// Input says of its pieces that they have to be gathered first.
-    [[nodiscard]] bool is_shown_gathered() const { return has_mesh() && method == "per-process"; }
+    [[nodiscard]] bool is_shown_gathered() const {
+        return (has_mesh() || is_compressed) && method == "per-process";
+    }
     [[nodiscard]] std::string prefix_in(const std::string& root) const;
     /// A grid's.
     [[nodiscard]] const std::vector<TestField>& fields() const;

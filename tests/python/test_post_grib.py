@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, lpmv
 
 from hakobi.errors import FormatError, InputError
-from hakobi.post import grib_scan
+from hakobi.post import grib, grib_scan
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.contents import contents_of
 from hakobi.post.opening import open_step
@@ -24,12 +24,15 @@ from hakobi.post.picture import picture
 from hakobi.post.reaching import open_location
 from hakobi.post.source import Step
 from hakobi.post.spectral import grid_of_truncation, synthesis
+from hakobi.store import grib_grid
 from hakobi.store.parameters import grib_array, grib_texts
 from posting import decode_tile, served
 from running import Result
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = Path("/usr/share/eccodes/samples")
+#: Files of NOAA, CMC, KNMI, ECMWF and others: Debian's package python-grib-doc.
+EXAMPLES = Path("/usr/share/doc/python-grib-doc/examples")
 ANALYSIS = ROOT / "apps/weather/data/gfs_2011011012_f120.grib2"
 pytestmark = [
     pytest.mark.programs,
@@ -371,3 +374,54 @@ def test_a_server_sends_winds_and_levels_ranges(tmp_path: Path) -> None:
             np.testing.assert_allclose(decode_tile(tile), whole(opened, "u")[3], atol=0.05)
         status, _, coast = client.get("/static/coast.json")
         assert (status, len(json.loads(coast)["lines"]) > 100) == (200, True)
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="python-grib-doc is not installed")
+@pytest.mark.parametrize("path", [
+    pytest.param(path, id=path.name, marks=pytest.mark.long if path.stat().st_size > 500_000 else ())
+    for path in sorted(EXAMPLES.glob("*.[gb]*"))
+])  # fmt: skip
+def test_files_of_others_have_the_values_of_eccodes(path: Path) -> None:
+    """Each message is a place of one field, or left out with a reason; values and places are those of ecCodes."""
+    file = open_location(path)
+    records = grib_scan.scan(file).records
+    if path.name == "regular_latlon_surface.grib2":  # its length is another file's, and its end not there
+        return
+    with open_step(path) as step:
+        reader = step.found.reader
+        assert isinstance(reader, grib._Reader)
+        groups = reader._groups
+        assert step.fields
+        assert step.found.problems == []
+        assert sum(len(group.places) for group in groups.values()) == len(records) or step.left_out
+        for group in groups.values():
+            messages = {id(record): record for record in group.places.values()}
+            for record in list(messages.values())[:: max(1, len(messages) // 3)]:
+                message = record.read(file)
+                values = grib_array(message, "values")
+                told = grib_texts(message, ["shortName", "validityDate", "validityTime", "level", "typeOfLevel"])
+                level, valid = next(place for place, other in group.places.items() if other is record)
+                when = np.datetime64(int(valid or 0), "s").item()
+                assert f"{when:%Y%m%d} {int(f'{when:%H%M}')}" == f"{told['validityDate']} {told['validityTime']}"
+                if told["typeOfLevel"] in ("isobaricInhPa", "hybrid"):
+                    assert level == float(told["level"])
+                assert group.keys.name == told["shortName"] or told["shortName"] == "unknown"
+                if isinstance(group.layout, grib.Waves):
+                    continue
+                shown = grib._decode(record, group.layout, file)
+                there = values[values != 9999] if group.layout.has_gaps else values
+                np.testing.assert_array_equal(np.unique(shown[np.isfinite(shown)]), np.unique(there))
+                if isinstance(group.layout, grib_grid.Grid) and not group.layout.rows:
+                    check_places(group.layout, shown, message, values)
+    file.close()
+
+
+def check_places(grid: grib_grid.Grid, shown: NDArray[np.float64], message: bytes, values: NDArray[np.float64]) -> None:
+    latitudes, longitudes = (grib_array(message, key) for key in ("latitudes", "longitudes"))
+    rows = np.abs(np.asarray(grid.latitudes)[:, None] - np.unique(latitudes)).argmin(0)
+    easts = np.unique(longitudes)
+    away = np.abs((np.asarray(grid.longitudes)[:, None] - easts + 180) % 360 - 180)
+    assert away.min(0).max() < 2e-3
+    found = shown[rows[np.searchsorted(np.unique(latitudes), latitudes)]]
+    found = found[np.arange(len(found)), away.argmin(0)[np.searchsorted(easts, longitudes)]]
+    assert np.array_equal(found, np.where(values == 9999, np.nan, values) if grid.has_gaps else values, equal_nan=True)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from hakobi.errors import HakobiError, InputError
 from hakobi.post import zarr_store
 from hakobi.post.cache import Cache
+from hakobi.post.grib_scan import HEAD_BYTES, is_grib
 from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
-from hakobi.post.grib_scan import is_grib
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.place import Location, ObjectPath, below
@@ -218,7 +218,7 @@ class Catalogue:
             except OSError:
                 return False
             try:
-                head = file.read(8, 0)
+                head = file.read(HEAD_BYTES, 0)
             finally:
                 file.close()
             if len(head) < 8:  # it may grow

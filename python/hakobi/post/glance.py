@@ -16,8 +16,8 @@ import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post import classic, grib, zarr_store
+from hakobi.post.grib_scan import HEAD_BYTES, is_grib
 from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
-from hakobi.post.grib_scan import is_grib
 from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
 from hakobi.post.place import Location, OpenFile
 from hakobi.post.reaching import open_location, size_below
@@ -46,7 +46,7 @@ def glance(path: Location) -> Glance:
     file = open_location(path)
     try:
         size = file.identity.num_bytes
-        head = file.read(8, 0)
+        head = file.read(HEAD_BYTES, 0)
         if is_grib(head) or path.name.endswith(GRIB_SUFFIXES):
             found = grib.survey(file)
             shapes = (f"{this.name} {this.shape} {this.num_times}" for this in found.fields.values())

@@ -34,7 +34,9 @@ _MOST_KEPT_BYTES = 64 << 20
 _MOST_SAMPLE, _SAMPLED_LEVELS = 100_000, 4
 _LEVEL_UNITS = {"pl": "hPa"}
 _FALLING = ("pl", "ml")
-_SPECTRAL_2, _SPECTRAL_1 = 50, 50  # templates of grids
+#: Kinds of grids by code table 3.1, and edition 1's table 6.
+_SPECTRAL_2, _GAUSSIAN_2 = 50, 40
+_SPECTRAL_1, _GAUSSIAN_1 = 50, 4
 
 
 @dataclass(frozen=True)
@@ -168,14 +170,13 @@ def _told(keys: Keys) -> str:
 def _layout_of(record: Record, file: OpenFile) -> Layout:
     """Raises HakobiError with the reason why it is no map."""
     section = record.sections[3]
-    if record.edition == 2:
-        if int.from_bytes(section[12:14], "big") == _SPECTRAL_2:
-            numbers = [int.from_bytes(section[at : at + 4], "big") for at in (14, 18, 22)]
-            return _waves(numbers)
-    elif section and section[5] == _SPECTRAL_1:
-        return _waves([int.from_bytes(section[at : at + 2], "big") for at in (6, 8, 10)])
+    kind = int.from_bytes(section[12:14], "big") if record.edition == 2 else section[5] if section else -1
+    if kind == (_SPECTRAL_2 if record.edition == 2 else _SPECTRAL_1):
+        size, first = (4, 14) if record.edition == 2 else (2, 6)
+        return _waves([int.from_bytes(section[at : at + size], "big") for at in range(first, first + 3 * size, size)])
     layout = grid_of(record.read(file))
-    if isinstance(layout, Grid) and layout.rows and min(layout.rows) < 2:  # ecCodes would end the process
+    is_gaussian = kind == (_GAUSSIAN_2 if record.edition == 2 else _GAUSSIAN_1)
+    if is_gaussian and isinstance(layout, Grid) and layout.rows and min(layout.rows) < 2:  # ecCodes would abort
         raise InputError("its reduced grid has rows without points: it is damaged, or not of the whole globe")
     if math.prod(layout.shape) > _MOST_MAP_CELLS:
         raise InputError(f"its map has {math.prod(layout.shape)} cells: up to {_MOST_MAP_CELLS} are drawn")

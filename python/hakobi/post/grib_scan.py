@@ -15,6 +15,8 @@ from hakobi.errors import FormatError
 from hakobi.post.place import OpenFile
 
 SUFFIXES = (".grib", ".grib1", ".grib2", ".grb", ".grb1", ".grb2", ".gb", ".gb1", ".gb2")
+#: By the first bytes a file is known.
+HEAD_BYTES = 256
 #: Messages of one file that are looked at.
 MOST_MESSAGES = 100_000
 _PAGE_BYTES = 8 << 10
@@ -59,12 +61,13 @@ class Scanned:
 
 
 def is_grib(head: bytes) -> bool:
-    """Whether a file that begins so is one of GRIB messages.
+    """Whether a file whose first HEAD_BYTES are these is one of GRIB messages: a bulletin's heading may come first.
 
     >>> is_grib(b"GRIB" + bytes(3) + bytes([2])), is_grib(b"GRIB is a format"), is_grib(b"CDF")
     (True, False, False)
     """
-    return head[:4] == b"GRIB" and len(head) > 7 and head[7] in (1, 2)
+    at = head[:HEAD_BYTES].find(b"GRIB")
+    return at >= 0 and head[at + 7 : at + 8] in (b"\x01", b"\x02")
 
 
 def scan(file: OpenFile) -> Scanned:

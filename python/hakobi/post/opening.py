@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from hakobi.post import classic, grib, hdf5, vtkhdf, zarr_store
+from hakobi.post.grib_scan import HEAD_BYTES, is_grib
 from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
-from hakobi.post.grib_scan import is_grib
 from hakobi.post.place import Location
 from hakobi.post.reaching import open_location
 from hakobi.post.source import Step
@@ -21,7 +21,7 @@ def open_step(path: Location, root: Location | None = None) -> Step:
         return Step(path, found, None, (found.reader.identity,))
     file = open_location(path)
     try:
-        head = file.read(8, 0)
+        head = file.read(HEAD_BYTES, 0)
         if head[:3] == b"CDF":
             found = classic.survey(file)
         elif is_grib(head) or path.name.endswith(GRIB_SUFFIXES):

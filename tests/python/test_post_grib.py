@@ -24,6 +24,7 @@ from hakobi.post.picture import picture
 from hakobi.post.reaching import open_location
 from hakobi.post.source import Step
 from hakobi.post.spectral import grid_of_truncation, synthesis
+from hakobi.post.wind import winds_of
 from hakobi.store import grib_grid
 from hakobi.store.parameters import grib_array, grib_texts
 from posting import decode_tile, served
@@ -374,6 +375,19 @@ def test_a_server_sends_winds_and_levels_ranges(tmp_path: Path) -> None:
             np.testing.assert_allclose(decode_tile(tile), whole(opened, "u")[3], atol=0.05)
         status, _, coast = client.get("/static/coast.json")
         assert (status, len(json.loads(coast)["lines"]) > 100) == (200, True)
+
+
+def test_components_along_a_projections_axes_are_no_wind(tmp_path: Path) -> None:
+    for relative, count in (("1", 0), ("0", 1)):
+        parts = [
+            encoded(tmp_path, "polar_stereographic_pl_grib2", shortName=name, uvRelativeToGrid=relative)
+            for name in ("u", "v")
+        ]
+        (tmp_path / "a.grb").write_bytes(b"".join(parts))
+        with open_step(tmp_path / "a.grb") as step:
+            assert {field.on_map is not None for field in step.fields.values()} == {True}
+            assert len(step.fields) == 2
+            assert len(winds_of(step)) == count
 
 
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason="python-grib-doc is not installed")

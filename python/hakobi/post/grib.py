@@ -278,7 +278,7 @@ def _way(way: str, keys: Keys) -> str:
 
 
 def _wind_name(keys: Keys, group: _Group) -> str:
-    """See Field. Components along the axes of a projection are no such ones."""
+    """See Field. Components along the axes of a projection are none, whatever CF's name of the parameter is."""
     if isinstance(group.layout, Projection) and not _is_by_compass(group.first):
         return ""
     known = {"eastward_wind": "u", "northward_wind": "v", "x_wind": "u", "y_wind": "v"}

@@ -85,7 +85,8 @@ class Field:
     filters: tuple[str, ...] = ()  # that its chunks have passed: deflate, shuffle, …
     outer_shape: tuple[int, ...] = ()  # of directions before `axes`; `read` takes the first entry of each
     at_times: tuple[int, ...] = ()  # the times at which it is there; () is all of them
-    wind_name: str = ""  # of a wind's component: "u" or "v", and what it shares with the other one
+    #: Of a wind's component "u" or "v", and what it shares with the other one; "" of what is none; None: by CF's name.
+    wind_name: str | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

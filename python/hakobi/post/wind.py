@@ -47,8 +47,8 @@ def winds_of(step: Step) -> list[Pair]:
 
 
 def _part(this: Field) -> str:
-    if this.wind_name:
-        return this.wind_name[0]
+    if this.wind_name is not None:
+        return this.wind_name[:1]
     known = _PARTS if this.on_map is not None else _PARTS | _ALONG_AXES
     return known.get(this.standard_name, "")
 

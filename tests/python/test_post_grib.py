@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, lpmv
 
 from hakobi.errors import FormatError, InputError
-from hakobi.post import grib, grib_scan
-from hakobi.post.catalogue import Catalogue
+from hakobi.post import grib, grib_scan, tiles, volume
+from hakobi.post.catalogue import Catalogue, Steps
 from hakobi.post.contents import contents_of
 from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
@@ -357,6 +357,24 @@ def test_pictures_have_coast_lines_and_arrows(tmp_path: Path) -> None:
         picture(SAMPLES / "regular_ll_sfc_grib2.tmpl", tmp_path / "a.png", arrows=True)
 
 
+def test_a_coarse_map_is_of_the_level_that_was_asked_for() -> None:
+    """No level stands for its neighbours: neither in pictures and tiles nor in volumes."""
+    opened = Steps(ANALYSIS.parent).get(next(iter(Catalogue(ANALYSIS).series.values())), -1)
+    this = opened.step.fields["gh"]
+    exact = whole(opened.step, "gh")
+    for detail in (0, 1, 2, 3):
+        for level in range(9):
+            plane = tiles.Plane(this, 0, detail, 0, level)
+            plane.check()
+            rows, columns = plane.shape
+            values, _, _ = tiles.read_plane(opened, plane, plane.box((0, rows), (0, columns)))
+            wanted = tiles._means(exact[level], 1 << detail, [0, 1])
+            np.testing.assert_allclose(values.reshape(rows, columns), wanted)
+    with pytest.raises(InputError):
+        tiles.Plane(this, 0, 1, 0, 9).check()
+    assert len(volume.volume(opened, this, 0, 1)) > 5 * 37 * 72
+
+
 def test_a_server_sends_winds_and_levels_ranges(tmp_path: Path) -> None:
     shutil.copy(ANALYSIS, tmp_path / "state.grib2")
     with served(tmp_path) as client:
@@ -378,9 +396,9 @@ def test_a_server_sends_winds_and_levels_ranges(tmp_path: Path) -> None:
 
 
 def test_components_along_a_projections_axes_are_no_wind(tmp_path: Path) -> None:
-    for relative, count in (("1", 0), ("0", 1)):
+    for relative, count in (("8", 0), ("0", 1)):
         parts = [
-            encoded(tmp_path, "polar_stereographic_pl_grib2", shortName=name, uvRelativeToGrid=relative)
+            encoded(tmp_path, "polar_stereographic_pl_grib2", shortName=name, resolutionAndComponentFlags=relative)
             for name in ("u", "v")
         ]
         (tmp_path / "a.grb").write_bytes(b"".join(parts))

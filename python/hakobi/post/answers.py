@@ -124,7 +124,7 @@ def _describe_mesh(opened: OpenStep, time: int) -> dict[str, Any]:
 
 def _describe_axis(axis: Axis) -> dict[str, Any]:
     told: dict[str, Any] = {"name": axis.name, "size": axis.size, "units": axis.shown_units, "kind": axis.kind}
-    told |= {"is_down": True} if axis.is_down else {}
+    told |= {word: True for word in ("is_down", "is_layered") if getattr(axis, word)}
     if axis.coordinates is not None:
         values = np.asarray(axis.coordinates)
         steps = np.diff(values)
@@ -136,10 +136,10 @@ def _describe_axis(axis: Axis) -> dict[str, Any]:
 
 
 def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, Any]:
-    """The statistics of one field at one time: from the overview, else of a sample (all of a small field). Of a GRIB
-    field on levels, whose ranges differ, each level's percentiles and extremes are `planes`, where that is quick."""
+    """The statistics of one field at one time: from the overview, else of a sample (all of a small field). Of layers,
+    whose ranges differ, each level's percentiles and extremes are `planes`, where that is quick."""
     told = _field_statistics(opened, field, time)
-    if opened.step.found.kind != "grib" or len(field.shape) < 3 or field.num_bytes > _PLANES_BYTES:
+    if len(field.shape) < 3 or not field.axes[0].is_layered or field.num_bytes > _PLANES_BYTES:
         return told
     planes = []
     for level in range(field.shape[0]):

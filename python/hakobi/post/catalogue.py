@@ -323,7 +323,7 @@ class Steps:
     def _load(self, step: Step) -> OpenStep:
         overview: Overview | None = None
         try:
-            overview = Overview(path_of(step.path)) if step.fields and step.file else None
+            overview = Overview(path_of(step.path)) if step.fields and step.file and step.found.kind != "grib" else None
             if overview and not (step.file and overview.is_of(step.file) and _fits(overview, step)):
                 overview = None
         except (HakobiError, OSError):

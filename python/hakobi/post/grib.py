@@ -129,16 +129,8 @@ class _Survey:
             long_name = f"{long_name or group.name} (from waves to T{group.layout.truncation})"
         axes = _axes_of(group.layout)
         if len(levels) > 1:
-            axes = (
-                Axis(
-                    "level",
-                    len(levels),
-                    tuple(levels),
-                    _LEVEL_UNITS.get(keys.levtype, ""),
-                    is_down=keys.levtype in _FALLING,
-                ),
-                *axes,
-            )
+            units, is_down = _LEVEL_UNITS.get(keys.levtype, ""), keys.levtype in _FALLING
+            axes = (Axis("level", len(levels), tuple(levels), units, is_down=is_down, is_layered=True), *axes)
         elif levels and keys.levtype in ("pl", "ml"):
             level = f"{levels[0]:g} hPa" if keys.levtype == "pl" else f"model level {levels[0]:g}"
             long_name = f"{long_name or group.name}, {level}"

@@ -8,6 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -24,6 +25,7 @@ from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
 from hakobi.post.place import Location, location_of
 from hakobi.post.reduction import statistics_of
+from hakobi.post.rulers import cell_text, edges, index_of, is_even, place_text
 from hakobi.post.source import Axis, Field, default_field, find_field
 
 Array = NDArray[Any]
@@ -98,8 +100,7 @@ def picture(
     box = plane.box((0, rows), (0, columns))
     values, offset, scale = tiles.read_plane(opened, plane, box)
     # Levels of the atmosphere are not of one range.
-    is_level = opened.step.found.kind == "grib" and plane.is_level
-    limits = _limits(opened, this, time, low, high, values if is_level else None)
+    limits = _limits(opened, this, time, low, high, values if plane.is_layer else None)
     wind = geography.wind_of(opened, plane) if arrows else None
     if values.dtype == np.float16 and not reduction.resolves(values, offset, scale, *limits):
         values, offset, scale = tiles.exact_plane(opened, plane, box), 0.0, 1.0
@@ -189,7 +190,7 @@ def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.P
             raise unknown_name("axis", name, names)
         axis = names[name]
         try:
-            index = _index_of(field.axes[axis], text)
+            index = index_of(field.axes[axis], text)
         except ValueError:
             raise InputError(f"slice '{cut}' is not axis=index") from None
         if not 0 <= index < field.shape[axis]:
@@ -198,25 +199,17 @@ def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.P
             raise InputError(f"slice {cut}: the index goes from 0 to {field.shape[axis] - 1}{places}")
     level = 0
     while level < len(answers.levels_of(field.shape)):
-        plane = tiles.Plane(field, time, level + 1, axis, index >> (level + 1))
+        plane = _plane_at(field, time, level + 1, axis, index)
         if max(plane.shape) < width:
             break
         level += 1
-    return tiles.Plane(field, time, level, axis, index >> level)
+    return _plane_at(field, time, level, axis, index)
 
 
-def _index_of(axis: Axis, text: str) -> int:
-    """An index, or a coordinate with its unit: that of the cell which has it, -1 where none has. Raises ValueError.
-
-    >>> p = Axis("level", 2, (500.0, 250.0), "hPa")
-    >>> _index_of(p, "1"), _index_of(p, "250 hPa"), _index_of(p, "300hPa")
-    (1, 1, -1)
-    """
-    units = axis.shown_units
-    if axis.coordinates is None or not units or not text.endswith(units):
-        return int(text)
-    value = float(text.removesuffix(units))
-    return next((n for n, known in enumerate(axis.coordinates) if math.isclose(known, value, rel_tol=1e-6)), -1)
+def _plane_at(field: Field, time: int, level: int, axis: int, index: int) -> tiles.Plane:
+    """The plane of a level that a cell's index is in."""
+    plane = tiles.Plane(field, time, level, axis, index)
+    return plane if plane.is_layer else replace(plane, index=index >> level)
 
 
 def _limits(
@@ -300,15 +293,6 @@ def colours_of(name: str, count: int = 256) -> NDArray[np.float64]:
     return light_of.T
 
 
-def _edges(axis: Axis) -> tuple[float, float]:
-    """Coordinates of an axis's two ends, half a cell beyond its cells' middles."""
-    if axis.coordinates is None or axis.size < 2 or not _is_even(axis):
-        return -0.5, axis.size - 0.5
-    first, last = axis.coordinates[0], axis.coordinates[-1]
-    half = (last - first) / (axis.size - 1) / 2
-    return first - half, last + half
-
-
 def _draw(
     out: Path, values: Array, plane: tiles.Plane, title: str, limits: tuple[float, float], colours: str | None,
     coast: bool, wind: geography.Wind | None,
@@ -327,28 +311,28 @@ def _draw(
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.set_facecolor(_GAP_COLOUR)
-        extent = (*_edges(column_axis), *_edges(row_axis))
+        extent = (*edges(column_axis), *edges(row_axis))
         axes.imshow(
             painted(values, limits, table), origin="lower", extent=extent, interpolation="nearest",
             aspect=_aspect(row_axis, column_axis, extent),
         )  # fmt: skip
         if extent[0] > extent[1]:
             axes.invert_xaxis()
-        if (extent[2] > extent[3]) != (row_axis.is_down and _is_even(row_axis)):
+        if (extent[2] > extent[3]) != (row_axis.is_down and is_even(row_axis)):
             axes.invert_yaxis()
-        if (row_axis.kind, column_axis.kind) == ("lat", "lon") and _is_even(row_axis) and _is_even(column_axis):
+        if (row_axis.kind, column_axis.kind) == ("lat", "lon") and is_even(row_axis) and is_even(column_axis):
             if coast:
                 geography.draw_coast(axes, row_axis, column_axis)
             if wind is not None:
                 geography.draw_wind(axes, row_axis, column_axis, wind)
         for shown, axis in ((axes.xaxis, column_axis), (axes.yaxis, row_axis)):
-            if not _is_even(axis):
+            if not is_even(axis):
                 shown.set_major_locator(MaxNLocator(integer=True))
-                shown.set_major_formatter(partial(_cell_text, axis))
+                shown.set_major_formatter(partial(cell_text, axis))
             elif axis.is_down:
                 shown.set_major_locator(MaxNLocator(integer=True))
             elif axis.kind:
-                shown.set_major_formatter(partial(_place_text, axis))
+                shown.set_major_formatter(partial(place_text, axis))
             if not axis.kind:
                 shown.set_label_text(" ".join([axis.name, *([f"({axis.shown_units})"] if axis.shown_units else [])]))
         # The title is the figure's, not the axes': a long one would go on across the bar. Matplotlib makes no
@@ -358,28 +342,8 @@ def _draw(
         figure.savefig(out, format="png")
 
 
-def _is_even(axis: Axis) -> bool:
-    """Whether cells of one size, which pictures have, are nowhere half a cell from their place.
-
-    >>> _is_even(Axis("p", 4, (10.0, 50.0, 500.0, 1000.0))), _is_even(Axis("y", 3, (-1.0, 0.0, 1.0)))
-    (False, True)
-    """
-    if axis.coordinates is None or axis.size < 3:
-        return True
-    values = np.asarray(axis.coordinates)
-    even = np.linspace(values[0], values[-1], axis.size)
-    return bool(np.abs(values - even).max() < 0.5 * abs(even[1] - even[0]))
-
-
-def _cell_text(axis: Axis, at: float, _number: int | None = None) -> str:
-    """The coordinate of a cell, of an axis on which cells are one apart."""
-    assert axis.coordinates is not None
-    is_cell = 0 <= round(at) < axis.size and abs(at - round(at)) < 1e-6
-    return _place_text(axis, axis.coordinates[round(at)]) if is_cell else ""
-
-
 def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Literal["equal", "auto"]:
-    if not (_is_even(rows) and _is_even(columns)):
+    if not (is_even(rows) and is_even(columns)):
         return "auto"
     if rows.kind == "lat" and columns.kind == "lon":
         return float(1 / max(0.1, math.cos(math.radians((extent[2] + extent[3]) / 2))))
@@ -387,27 +351,13 @@ def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Lit
     return "equal" if rows.units == columns.units and 0.05 < width / height < 20 else "auto"
 
 
-def _place_text(axis: Axis, value: float, _number: int | None = None) -> str:
-    """A coordinate with its unit.
-
-    >>> _place_text(Axis("x", 2, kind="lon"), 300.0), _place_text(Axis("y", 2, kind="lat"), -1.5)
-    ('60° W', '1.5° S')
-    """
-    if axis.kind == "lat":
-        return f"{abs(value):.10g}° {'S' if value < 0 else 'N'}"
-    if axis.kind == "lon":
-        east = (value + 180) % 360 - 180
-        return f"{abs(east):.10g}° {'W' if east < 0 else 'E'}"
-    return f"{value:.5g} {axis.shown_units}".rstrip()
-
-
 def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
     field = plane.field
     parts = [field.long_name or field.name]
     if not plane.is_flat:
         axis = field.axes[plane.axis]
-        index = min(axis.size - 1, plane.index << plane.level)
-        where = index if axis.coordinates is None else _place_text(axis, axis.coordinates[index])
+        index = min(axis.size - 1, plane.cell)
+        where = index if axis.coordinates is None else place_text(axis, axis.coordinates[index])
         parts.append(f"{axis.name} = {where}")
     parts += _when(opened, number, plane.time)
     if plane.level:

@@ -45,6 +45,7 @@ class Axis:
     units: str = ""
     kind: str = ""  # lat, lon or "" (from units and standard_name)
     is_down: bool = False  # coordinates grow downwards, as pressure does
+    is_layered: bool = False  # of a first axis: a plane across it is that of one cell at all levels of detail
 
     @property
     def shown_units(self) -> str:
@@ -85,8 +86,7 @@ class Field:
     filters: tuple[str, ...] = ()  # that its chunks have passed: deflate, shuffle, …
     outer_shape: tuple[int, ...] = ()  # of directions before `axes`; `read` takes the first entry of each
     at_times: tuple[int, ...] = ()  # the times at which it is there; () is all of them
-    #: Of a wind's component "u" or "v", and what it shares with the other one; "" of what is none; None: by CF's name.
-    wind_name: str | None = None
+    wind_name: str | None = None  # "u" or "v" and what the other one shares; "": no wind's, None: by standard_name
 
     @property
     def shape(self) -> tuple[int, ...]:

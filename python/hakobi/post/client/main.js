@@ -256,8 +256,9 @@ function drawPlane() {
   if (!isPlane) { if (isMesh()) drawMesh(); else drawScene(); return; }
   const [r, c] = inPlane();
   const minus = now.minus;
+  const across = (level) => (axis === 0 && step.axes[field.axes[0]].is_layered ? index : index >> level);
   const address = (level, row, column, isExact) => {
-    const where = `${series.id}/${dataName}/${step.version}/${field.id}/${level}/${axis}/${index >> level}/${row}/${column}`;
+    const where = `${series.id}/${dataName}/${step.version}/${field.id}/${level}/${axis}/${across(level)}/${row}/${column}`;
     return `${isExact ? 'exact-' : ''}${minus ? `difference/${where}/${minus}` : `tile/${where}`}`;
   };
   const marks = {};
@@ -269,7 +270,7 @@ function drawPlane() {
   const isCostly = field.shape.length === 3 && axis === 2 && field.num_bytes > 4e9;
   const source = { address, shape: [field.shape[r], field.shape[c]], rowAxis: step.axes[field.axes[r]], columnAxis: step.axes[field.axes[c]], numLevels: field.num_levels, finest: 0 };
   const wind = windOf();
-  if (wind) Object.assign(source, { windUnits: wind[0].units, wind: wind.map((part) => (level, row, column) => `tile/${series.id}/${dataName}/${step.version}/${part.id}/${level}/${axis}/${index >> level}/${row}/${column}`) });
+  if (wind) Object.assign(source, { windUnits: wind[0].units, wind: wind.map((part) => (level, row, column) => `tile/${series.id}/${dataName}/${step.version}/${part.id}/${level}/${axis}/${across(level)}/${row}/${column}`) });
   const isPlaced = state.zoom > 0 && Number.isFinite(state.x) && Number.isFinite(state.y);
   const view = isPlaced ? { x: Math.min(source.shape[1], Math.max(0, state.x)), y: Math.min(source.shape[0], Math.max(0, state.y)), zoom: Math.min(64, state.zoom) } : null;
   plane.show(source, view);

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakobi.errors import HakobiError
-from hakobi.post import indexing
+from hakobi.errors import HakobiError, InputError
+from hakobi.post import grib_keys, indexing
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.staged import staged_text
+from hakobi.store import grib_grid
 from posting import wave, write_step
 
 FUZZ_S = float(os.environ.get("HAKOBI_FUZZ_S", "1"))
@@ -112,6 +113,23 @@ def test_a_classic_file(tmp_path: Path, kind: str, fresh_seed: int) -> None:
         file.createVariable("eta", "f4", ("time", "lat", "lon"), fill_value=-999.0)[:] = np.ones((2, 5, 6))
         file.createVariable("flags", "i2", ("lat", "lon")).scale_factor = 0.5
     assert fuzz(fresh_seed, {path: path.read_bytes()}, lambda: read_step(path)) > 0
+
+
+@pytest.mark.parametrize("edition", [1, 2])
+def test_a_grib_file(tmp_path: Path, edition: int, fresh_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it but ecCodes, which has faults of its own."""
+
+    def without(*_: object) -> dict[str, str]:
+        raise InputError("there is no ecCodes")
+
+    for module in (grib_grid, grib_keys):
+        monkeypatch.setattr(module, "grib_texts", without)
+    path, samples = tmp_path / "a.grib", Path("/usr/share/eccodes/samples")
+    names = [f"{name}_grib{edition}.tmpl" for name in ("regular_ll_pl", "reduced_gg_pl_32", "sh_ml", "regular_ll_sfc")]
+    if not samples.is_dir():
+        pytest.skip("ecCodes' samples are not installed")
+    path.write_bytes(b"".join((samples / name).read_bytes() for name in names))
+    assert fuzz(fresh_seed, {path: path.read_bytes()}, lambda: open_step(path).close()) > 0
 
 
 def group(folder: Path) -> Iterator[tuple[Path, bytes]]:

@@ -6,6 +6,7 @@ import base64
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -439,4 +440,37 @@ def test_meshes_and_volumes_are_whole_in_the_first_view(browser: browsers.Browse
             assert browser.run(DRAWN_PIXELS, name)[0] == 0
             if name == "mesh":
                 browser.run(f"hakobi.set({{ series: '{identifier('solid_#.nc')}', view: 'volume' }})")
+        assert errors(browser) == []
+
+
+def test_weather_has_coast_lines_arrows_and_a_range_for_each_level(browser: browsers.Browser, tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).parents[2] / "apps/weather/data/gfs_2011011012_f120.grib2", tmp_path / "gfs.grib2")
+    with served(tmp_path) as client:
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}#field=gh&arrows=true&index=3")
+        browser.wait(DRAWN)
+        count = browser.wait("Number(document.querySelector('#plane').dataset.arrows)")
+        assert 100 < count < 1000
+        low, high = browser.run("return [hakobi.now.look.low, hakobi.now.look.high]")
+        assert 4800 < low < high < 6000
+        ink = (
+            "const c = hakobi.plane.canvas; const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+            "let n = 0; for (let i = 0; i < d.length; i += 4) n += Math.max(d[i], d[i + 1], d[i + 2]) < 60; return n"
+        )
+        shots = []
+        for boxes in ((), ("arrows",), ("coast",)):
+            for box in boxes:
+                browser.run(f"document.querySelector('#{box}').click()")
+            time.sleep(0.3)
+            shots.append(browser.run(ink))
+        assert shots[0] > shots[1] + 1000 > shots[2] + 3000
+        browser.run("hakobi.set({ index: 7 })")
+        browser.wait("hakobi.now.look.low > 20000")
+        browser.run("hakobi.set({ axis: 2, index: 10 })")
+        browser.wait("hakobi.now.look.low < 1000")
+        assert (
+            browser.run("return ['coast', 'arrows'].map((id) => document.querySelector(`#${id}-box`).hidden)")
+            == [True] * 2
+        )
+        first, last = browser.run("return [0, 8].map((row) => hakobi.plane.toScreen(0, row)[1])")
+        assert first > last  # 1000 hPa is below 10 hPa
         assert errors(browser) == []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Series that are shown with all their fields, and rows and lines that a screen has room for.
 _MOST_SERIES, _MOST_ROWS, _MOST_LINES = 4, 25, 8
 _KINDS = {"hdf5": "NetCDF-4 or HDF5", "classic": "NetCDF classic", "vtkhdf": "VTKHDF", "zarr": "Zarr",
-          "store": "field store"}  # fmt: skip
+          "store": "field store", "grib": "GRIB"}  # fmt: skip
 
 
 @click.command()
@@ -28,7 +28,7 @@ def command(path: str, values: bool, json_file: str | None) -> int:
     """List what is in a result: steps, times, fields, sizes.
 
     PATH is a folder, a file, or the prefix of a series (of objects its address, as s3://bucket/run): steps of Hakobi,
-    other programs' NetCDF, HDF5 and VTKHDF files, field stores.
+    other programs' NetCDF, HDF5, VTKHDF and GRIB files, field stores. GRIB files of this machine may have any name.
 
     Every step's file is looked at, and of each layout one is read. Least and greatest values are the last step's: from
     its overview (`hakobi index`), or from up to 64 MiB of its values. Which output method wrote a step is not in its
@@ -51,7 +51,9 @@ def command(path: str, values: bool, json_file: str | None) -> int:
     catalogue = Catalogue(location_of(path))
     series = sorted(catalogue.series.values(), key=lambda each: each.key)
     if not series:
-        raise InputError(f"{path}: no results are in this folder (files .nc, .nc4, .h5, .hdf5, .hdf, or a field store)")
+        raise InputError(
+            f"{path}: no results are in this folder (files .nc, .nc4, .h5, .hdf5, .hdf, GRIB, or a field store)"
+        )
     found = []
     for each in series:
         with phase(f"reading {each.key}"):
@@ -204,17 +206,27 @@ def _times_text(contents: Contents) -> str:
     'times: 0 to 100 s, every 50'
     >>> _times_text(Contents("a", times=[0, 50, 20], time_units="s"))
     'times: 0 to 20 s, not in order: they go back'
+    >>> _times_text(Contents("a", "grib", times=[0, 3600, 7200], time_units="seconds since 1970-01-01 00:00:00"))
+    'times: 1970-01-01 00:00:00 UTC to 1970-01-01 02:00:00 UTC, every 1 h'
     """
+    from hakobi.post.dates import time_text
+
     times = [time for time in contents.times if math.isfinite(time)]
     if not times or contents.kind == "store":
         return ""
     every = times[1] - times[0] if len(times) > 1 else 0
     is_even = all(math.isclose(b - a, every, rel_tol=1e-6) for a, b in itertools.pairwise(times))
-    span = f"{times[0]:.10g} to {times[-1]:.10g}" if len(times) > 1 else f"{times[0]:.10g}"
-    rhythm = f", every {every:.6g}" if len(times) > 2 and is_even and every > 0 else ""
+    ends = [times[0], times[-1]] if len(times) > 1 else times
+    if contents.kind == "grib":  # counted in seconds by ourselves: the file has dates
+        span, units = " to ".join(time_text(time, contents.time_units) for time in ends), ""
+        told = f"{every / 3600:.6g} h"
+    else:
+        span, units = " to ".join(f"{time:.10g}" for time in ends), contents.time_units
+        told = f"{every:.6g}"
+    rhythm = f", every {told}" if len(times) > 2 and is_even and every > 0 else ""
     if any(b < a for a, b in itertools.pairwise(times)):
         rhythm = ", not in order: they go back"
-    return f"time{'s' if len(times) > 1 else ''}: {span} {contents.time_units}".rstrip() + rhythm
+    return f"time{'s' if len(times) > 1 else ''}: {span} {units}".rstrip() + rhythm
 
 
 def _shape_text(this: FieldContents) -> str:

@@ -36,8 +36,12 @@ from hakobi.errors import InputError
 @click.option("--picture", type=click.Path(path_type=Path), help="Write a PNG instead of serving.")
 @click.option("--field", help="Picture: name of the field; default: one over time, in most dimensions.")
 @click.option("--step", help="Picture: last, first, a step's number, or number.time.  [default: last]")
-@click.option("--slice", "cut", help="Picture: axis=index of a field in 3-D, as z=0; of a mesh axis=coordinate.")
+@click.option(
+    "--slice", "cut", help="Picture: axis=index of a field in 3-D, as z=0, or level=500hPa; of a mesh axis=coordinate."
+)
 @click.option("--range", "limits", type=float, nargs=2, help="Picture: low and high end of the colours.")
+@click.option("--arrows", is_flag=True, help="Picture: of a map, arrows of the wind on its grid and level.")
+@click.option("--coast/--no-coast", default=True, help="Picture: of a map, coast lines.  [default: coast]")
 @click.option("--colours", help="Picture: tide, ember, grey, safe, swell or moss.")
 def command(
     path: str,
@@ -53,11 +57,14 @@ def command(
     step: str | None,
     cut: str | None,
     limits: tuple[float, float] | None,
+    arrows: bool,
+    coast: bool,
     colours: str | None,
 ) -> int:
     """Serve results to a browser without copying them, and print the address.
 
-    PATH is a folder, a file, or the prefix of a series; of objects its address, as s3://bucket/run. What is read comes
+    PATH is a folder, a file (NetCDF, HDF5, VTKHDF, GRIB), a field store, or the prefix of a series; of objects its
+    address, as s3://bucket/run. What is read comes
     from the step files, and from their overviews where `hakobi index` made some.
     """
     if picture is not None:
@@ -68,11 +75,13 @@ def command(
         with phase(f"drawing {path}"):
             pictures.picture(
                 path, picture, field=field, step=step or "last", cut=cut, low=low, high=high, colours=colours,
+                arrows=arrows, coast=coast,
                 tell=lambda drawn: click.echo(f"{picture}: {drawn}"),
             )  # fmt: skip
         return 0
-    if field or step or cut or limits or colours:
-        raise InputError("--field, --step, --slice, --range and --colours are for --picture; a browser has its own")
+    if field or step or cut or limits or colours or arrows or not coast:
+        of_pictures = "--field, --step, --slice, --range, --arrows, --no-coast and --colours"
+        raise InputError(f"{of_pictures} are for --picture; a browser has its own")
     from hakobi.cli import INTERRUPTED
     from hakobi.post import serving
     from hakobi.post.place import location_of

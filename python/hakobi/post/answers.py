@@ -16,8 +16,10 @@ from hakobi.post.place import Location
 from hakobi.post.pyramid import levels_of as levels_of
 from hakobi.post.reduction import statistics_of
 from hakobi.post.source import Axis, Field, default_field
+from hakobi.post.wind import wind_over, winds_of
 
 _WHOLE_BYTES = 16 << 20
+_PLANES_BYTES = 64 << 20
 #: A chunk is unpacked whole, and HDF5 holds it packed beside it.
 MOST_CHUNK_BYTES = 256 << 20
 #: The bytes of chunks that a sample may unpack, and its pieces: so many of contiguous values.
@@ -45,6 +47,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
     step = opened.step
     time = min(max(0, time), max(0, len(step.times) - 1))
     axes: dict[str, Any] = {}
+    winds = winds_of(step)
     fields = []
     for field in step.all_fields():
         names = []
@@ -67,6 +70,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
                 "num_bytes": field.num_bytes,
                 "has_overview": has_overview,
                 "is_on_map": field.on_map is not None,
+                "wind": [identifier(part.name) for part in wind_over(winds, field) or ()] or None,
                 **(_describe_place(opened, field, time) if isinstance(field, MeshField) else {}),
             }
         )
@@ -120,6 +124,7 @@ def _describe_mesh(opened: OpenStep, time: int) -> dict[str, Any]:
 
 def _describe_axis(axis: Axis) -> dict[str, Any]:
     told: dict[str, Any] = {"name": axis.name, "size": axis.size, "units": axis.shown_units, "kind": axis.kind}
+    told |= {word: True for word in ("is_down", "is_layered") if getattr(axis, word)}
     if axis.coordinates is not None:
         values = np.asarray(axis.coordinates)
         steps = np.diff(values)
@@ -131,7 +136,20 @@ def _describe_axis(axis: Axis) -> dict[str, Any]:
 
 
 def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, Any]:
-    """The statistics of one field at one time: from the overview, else of a sample (all of a small field)."""
+    """The statistics of one field at one time: from the overview, else of a sample (all of a small field). Of layers,
+    whose ranges differ, each level's percentiles and extremes are `planes`, where that is quick."""
+    told = _field_statistics(opened, field, time)
+    if len(field.shape) < 3 or not field.axes[0].is_layered or field.num_bytes > _PLANES_BYTES:
+        return told
+    planes = []
+    for level in range(field.shape[0]):
+        values = opened.step.read(field.name, time, ((level, level + 1), *((0, n) for n in field.shape[1:])))
+        found = statistics_of(values.size, values, values, 0.0, int(np.isnan(values).sum()), values)
+        planes.append({word: found[word] for word in ("percentiles", "min", "max") if word in found})
+    return told | {"planes": planes}
+
+
+def _field_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, Any]:
     if opened.overview is not None and field.name in opened.overview.fields:
         return opened.overview.fields[field.name].statistics[time]
     if field.num_bytes <= _WHOLE_BYTES:
@@ -148,6 +166,9 @@ def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, 
 
 def _sample(opened: OpenStep, field: Field, time: int) -> Any:
     """Pieces of rows, evenly over the field: fewer of large chunks. A row may be longer than memory."""
+    own = opened.step.found.sample
+    if own is not None and field.on_map is None:
+        return own(field, time).astype(np.float64)
     rows, width = math.prod(field.shape[:-1]), min(_PIECE, field.shape[-1])
     count = min(_NUM_PIECES, rows * -(-field.shape[-1] // width))
     if field.chunk_bytes:

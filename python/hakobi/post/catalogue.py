@@ -2,6 +2,7 @@
 
 `run_000000.nc`, `run_000001.nc`, … are one series; a file without a number is a series of its own. Numbers are kept as
 integers, so that a series of a million steps costs 8 bytes a step. Links are not followed, hidden files not looked at.
+GRIB files are known by their suffix or, of this machine, by how they begin.
 `run.series.nc`, which shows the steps of `run` as one data set, is left out beside them, unless it is what was named.
 """
 
@@ -22,19 +23,23 @@ from numpy.typing import NDArray
 from hakobi.errors import HakobiError, InputError
 from hakobi.post import zarr_store
 from hakobi.post.cache import Cache
+from hakobi.post.grib_scan import HEAD_BYTES, is_grib
+from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.place import Location, ObjectPath, below
-from hakobi.post.reaching import entries_of, seen
+from hakobi.post.reaching import entries_of, open_location, seen
 from hakobi.post.source import Array, Step
 from hakobi.post.staged import staged_text
 from hakobi.post.stored import MARK, Archive, StoredStep
 
-SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5")
+SUFFIXES = (".nc", ".nc4", ".h5", ".hdf5", ".hdf", ".he5", *GRIB_SUFFIXES)
 _NUMBERED = re.compile(r"(?s)(.*?)(\d{1,18})")
 _VIEW = re.compile(r"(?s)(.*)\.series(\.#+)?(\.[^.]+)")
 _MOST_FOLDERS = 10_000
 _MOST_RUNS = 20_000
+#: Files of unknown names whose first bytes are read, and remembered.
+_MOST_SNIFFED = 20_000
 
 
 def identifier(text: str, size: int = 6) -> str:
@@ -128,6 +133,7 @@ class Catalogue:
                 raise InputError(f"{path}: there is no such file or folder", code="not_found")
         self.series: dict[str, Series] = {}
         self._archives: dict[Path, Archive] = {}
+        self._sniffed: dict[Location, bool] = {}
         self.scan()
         if self._only is None and not self.series:
             self._take_the_series_beside(path)
@@ -184,6 +190,8 @@ class Catalogue:
                         self._add(found, folder, entry.name)
                     elif self._only is None and len(folders) < _MOST_FOLDERS and entry.is_folder:
                         folders.append(folder / entry.name)
+                    elif entry.is_file and self._is_grib(folder, entry.name):
+                        self._add(found, folder, entry.name)
         self._leave_views_out(found)
         self._merge_widths(found)
         changed = []
@@ -197,6 +205,27 @@ class Catalogue:
         self.series = now
         return changed
 
+    def _is_grib(self, folder: Location, name: str) -> bool:
+        """Whether a file whose name says nothing is GRIB. It is asked once; of objects only what was named."""
+        if self._only is not None and not name.startswith(self._only):
+            return False
+        path = folder / name
+        if path not in self._sniffed:
+            if len(self._sniffed) >= _MOST_SNIFFED or not (isinstance(path, Path) or self._only == name):
+                return False
+            try:
+                file = open_location(path)
+            except OSError:
+                return False
+            try:
+                head = file.read(HEAD_BYTES, 0)
+            finally:
+                file.close()
+            if len(head) < 8:  # it may grow
+                return False
+            self._sniffed[path] = is_grib(head)
+        return self._sniffed[path]
+
     def _add_store(self, found: dict[str, tuple[Series, list[int]]], folder: Path) -> None:
         archive = self._archives.setdefault(folder, Archive(folder))
         with contextlib.suppress(HakobiError, OSError):  # one that cannot be read keeps what was known of it
@@ -207,7 +236,10 @@ class Catalogue:
         found[f"{folder}\0"] = (series, list(range(len(archive.steps))))
 
     def _add(self, found: dict[str, tuple[Series, list[int]]], folder: Location, name: str) -> None:
-        stem, suffix = name[: name.rindex(".")], name[name.rindex(".") :]
+        suffix = next(
+            (s for s in (*SUFFIXES, zarr_store.SUFFIX) if name.endswith(s)), ""
+        )  # else it ends with its number
+        stem = name.removesuffix(suffix)
         match = _NUMBERED.fullmatch(stem)
         prefix, digits = match.groups() if match else (stem, "")
         if self._only is not None and not self._is_named(name, stem, prefix):
@@ -291,7 +323,7 @@ class Steps:
     def _load(self, step: Step) -> OpenStep:
         overview: Overview | None = None
         try:
-            overview = Overview(path_of(step.path)) if step.fields and step.file else None
+            overview = Overview(path_of(step.path)) if step.fields and step.file and step.found.kind != "grib" else None
             if overview and not (step.file and overview.is_of(step.file) and _fits(overview, step)):
                 overview = None
         except (HakobiError, OSError):

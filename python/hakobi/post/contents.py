@@ -56,7 +56,7 @@ class Contents:
     """The contents of a series."""
 
     name: str
-    kind: str = ""  # hdf5 (NetCDF-4, too), classic, vtkhdf or store
+    kind: str = ""  # hdf5 (NetCDF-4, too), classic, vtkhdf, grib or store
     numbers: list[int] = field(default_factory=list)  # of the steps that can be read; none of a file without a number
     times: list[float] = field(default_factory=list)
     time_units: str = ""
@@ -140,6 +140,7 @@ def _survey(found: Contents, series: Series, steps: Steps, number: int) -> list[
     name = step.found.label or step.path.name
     fields = [_describe_field(this) for this in all_fields(step)]
     found.left_out |= {what: why for what, why in step.left_out.items() if what not in step.found.undrawn}
+    found.problems += step.found.problems
     if not fields:
         found.problems.append(f"{name} has no field")
     return fields

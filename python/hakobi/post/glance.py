@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
-from hakobi.post import classic, zarr_store
+from hakobi.post import classic, grib, zarr_store
+from hakobi.post.grib_scan import HEAD_BYTES, is_grib
+from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
 from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
 from hakobi.post.place import Location, OpenFile
 from hakobi.post.reaching import open_location, size_below
@@ -44,7 +46,12 @@ def glance(path: Location) -> Glance:
     file = open_location(path)
     try:
         size = file.identity.num_bytes
-        if file.read(3, 0) == b"CDF":
+        head = file.read(HEAD_BYTES, 0)
+        if is_grib(head) or path.name.endswith(GRIB_SUFFIXES):
+            found = grib.survey(file)
+            shapes = (f"{this.name} {this.shape} {this.num_times}" for this in found.fields.values())
+            return Glance(found.times, (*shapes, *found.problems), size)
+        if head[:3] == b"CDF":
             found = classic.survey(file)
             shapes = (f"{this.name} {this.shape} {this.dtype}" for this in found.fields.values())
             return Glance(found.times, (*shapes, *found.undrawn), size)

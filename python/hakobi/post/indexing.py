@@ -224,7 +224,8 @@ def make_overview(path: Path, unit_bytes: int = 128 << 20, threads: int = 1, sto
     try:
         with open_step(path) as step:
             num_bytes = step.num_bytes
-            if step.mesh is not None:  # coarse surfaces are made when they are asked for
+            # Coarse surfaces are made when they are asked for, means over levels of the atmosphere by nobody.
+            if step.mesh is not None or step.found.kind == "grib":
                 return Outcome(path, "kept", num_bytes)
             if not step.fields:
                 return Outcome(path, "failed", num_bytes, reason=f"{path.name} has no field in 2-D or 3-D")

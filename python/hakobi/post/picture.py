@@ -8,6 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -17,16 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import HakobiError, InputError, unknown_name
-from hakobi.post import answers, mesh_picture, reduction, tiles
+from hakobi.post import answers, geography, mesh_picture, reduction, tiles
 from hakobi.post.catalogue import Catalogue, OpenStep, Series, Steps
 from hakobi.post.dates import time_text
 from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
 from hakobi.post.place import Location, location_of
+from hakobi.post.reduction import statistics_of
+from hakobi.post.rulers import cell_text, edges, index_of, is_even, place_text
 from hakobi.post.source import Axis, Field, default_field, find_field
 
 Array = NDArray[Any]
 _GAP_COLOUR = "#c8c4bc"
+_NOTHING = (np.empty(0), np.empty(0))
 
 
 def picture(
@@ -40,6 +44,8 @@ def picture(
     high: float | None = None,
     colours: str | None = None,
     width: int = 1600,
+    coast: bool = True,
+    arrows: bool = False,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Writes one plane of a field as PNG and returns its path. `tell` is called with what was drawn, as in the title.
@@ -47,17 +53,19 @@ def picture(
     `path` is what `hakobi post` takes; the first series of a folder is taken, and of a run's parts the one inside of
     the others. `field` is by default one over time, in most dimensions, with a name of CF. `step` is `last` (without
     `field` the last one that can be drawn), `first`, a number as in the file's name (of a file of several steps, its
-    first one's), or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x),
-    by default the middle of the first axis of a field in 3-D; of a mesh `axis=coordinate`, by default the surface.
-    `low` and `high` are in the field's units, by default its percentiles 0.5 and 99.5. `colours` is a name of
-    `colour_maps()`. The level shown is the coarsest that has `width` values a direction.
+    first one's), or with a dot the time in the file (`0.7`). `cut` is `axis=index` (`z=0`; the axis's name or z, y, x;
+    or a coordinate with its unit, `level=500hPa`), by default the middle of the first axis of a field in 3-D; of a mesh
+    `axis=coordinate`, by default the surface. `low` and `high` are in the field's units, by default its percentiles 0.5
+    and 99.5. `colours` is a name of `colour_maps()`. The level shown is the coarsest that has `width` values a
+    direction. Maps of some size have coast lines, unless `coast` is false, and with `arrows` the wind that is on the
+    same grid and levels.
     Raises InputError, FormatError, StorageError, OSError.
     """
     if not 200 <= width <= 10_000:
         raise InputError(f"width {width} is not between 200 and 10000")
     catalogue = Catalogue(location_of(path))
     if not catalogue.series:
-        raise InputError(f"{path}: there is no NetCDF-4 or HDF5 file", code="not_found")
+        raise InputError(f"{path}: there is no NetCDF, HDF5 or GRIB file", code="not_found")
     series = min(catalogue.series.values(), key=lambda s: s.key)
     number, time = _find_step(series, step)
     steps = Steps(catalogue.root)
@@ -72,7 +80,14 @@ def picture(
     time = min(time, last_time) if step in ("last", "first") else time
     if time > last_time:
         raise _no_step(step, series, number + last_time)
+    if this.at_times and time not in this.at_times:
+        if step not in ("last", "first"):
+            there = ", ".join(f"{max(0, number)}.{n}" for n in this.at_times[:8])
+            raise InputError(f"field '{this.name}' is not at that time; it is at {there}")
+        time = this.at_times[0 if step == "first" else -1]
     if isinstance(this, MeshField):
+        if arrows:
+            raise InputError("arrows are for maps: this is a mesh")
         limits = _limits(opened, this, time, low, high)
         colour_table = colours_of(colours or _map_for(limits))
         title = ", ".join([this.long_name or this.name, *([cut] if cut else []), *_when(opened, number, time)])
@@ -82,14 +97,16 @@ def picture(
     plane = _find_plane(this, time, cut, width)
     plane.check()
     rows, columns = plane.shape
-    limits = _limits(opened, this, time, low, high)
     box = plane.box((0, rows), (0, columns))
     values, offset, scale = tiles.read_plane(opened, plane, box)
+    # Levels of the atmosphere are not of one range.
+    limits = _limits(opened, this, time, low, high, values if plane.is_layer else None)
+    wind = geography.wind_of(opened, plane) if arrows else None
     if values.dtype == np.float16 and not reduction.resolves(values, offset, scale, *limits):
         values, offset, scale = tiles.exact_plane(opened, plane, box), 0.0, 1.0
     values = values.reshape(rows, columns).astype(np.float64) * scale + offset
-    title = _title(plane, opened, number)
-    _draw(Path(out), values, plane, title, limits, colours)
+    title = ", ".join([_title(plane, opened, number), *([wind.name] if wind else [])])
+    _draw(Path(out), values, plane, title, limits, colours, coast, wind)
     tell(f"{title} ({opened.step.path.name})")
     return Path(out)
 
@@ -171,23 +188,39 @@ def _find_plane(field: Field, time: int, cut: str | None, width: int) -> tiles.P
         names |= {a.name: d for d, a in enumerate(field.axes)}
         if name not in names:
             raise unknown_name("axis", name, names)
+        axis = names[name]
         try:
-            axis, index = names[name], int(text)
+            index = index_of(field.axes[axis], text)
         except ValueError:
             raise InputError(f"slice '{cut}' is not axis=index") from None
         if not 0 <= index < field.shape[axis]:
-            raise InputError(f"slice {cut}: the index goes from 0 to {field.shape[axis] - 1}")
+            units, known = field.axes[axis].shown_units, field.axes[axis].coordinates
+            places = f", or is a coordinate with its unit, as {name}={known[-1]:g}{units}" if units and known else ""
+            raise InputError(f"slice {cut}: the index goes from 0 to {field.shape[axis] - 1}{places}")
     level = 0
     while level < len(answers.levels_of(field.shape)):
-        plane = tiles.Plane(field, time, level + 1, axis, index >> (level + 1))
+        plane = _plane_at(field, time, level + 1, axis, index)
         if max(plane.shape) < width:
             break
         level += 1
-    return tiles.Plane(field, time, level, axis, index >> level)
+    return _plane_at(field, time, level, axis, index)
 
 
-def _limits(opened: OpenStep, field: Field, time: int, low: float | None, high: float | None) -> tuple[float, float]:
-    found = answers.describe_statistics(opened, field, time)
+def _plane_at(field: Field, time: int, level: int, axis: int, index: int) -> tiles.Plane:
+    """The plane of a level that a cell's index is in."""
+    plane = tiles.Plane(field, time, level, axis, index)
+    return plane if plane.is_layer else replace(plane, index=index >> level)
+
+
+def _limits(
+    opened: OpenStep, field: Field, time: int, low: float | None, high: float | None, of: Array | None = None
+) -> tuple[float, float]:
+    """`of` are the values to be told apart, by default the field's."""
+    found = (
+        answers.describe_statistics(opened, field, time)
+        if of is None
+        else statistics_of(of.size, *_NOTHING, 0.0, 0, of)
+    )
     points = found.get("percentiles", {})
     first, last = points.get("0.5", found.get("min", 0.0)), points.get("99.5", found.get("max", 1.0))
     if first < 0 < last and min(-first, last) > 0.2 * max(-first, last):
@@ -260,21 +293,14 @@ def colours_of(name: str, count: int = 256) -> NDArray[np.float64]:
     return light_of.T
 
 
-def _edges(axis: Axis) -> tuple[float, float]:
-    """Coordinates of an axis's two ends, half a cell beyond its cells' middles."""
-    if axis.coordinates is None or axis.size < 2:
-        return -0.5, axis.size - 0.5
-    first, last = axis.coordinates[0], axis.coordinates[-1]
-    half = (last - first) / (axis.size - 1) / 2
-    return first - half, last + half
-
-
 def _draw(
-    out: Path, values: Array, plane: tiles.Plane, title: str, limits: tuple[float, float], colours: str | None
+    out: Path, values: Array, plane: tiles.Plane, title: str, limits: tuple[float, float], colours: str | None,
+    coast: bool, wind: geography.Wind | None,
 ) -> None:  # fmt: skip
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     field = plane.field
     row_axis, column_axis = (a for d, a in enumerate(field.axes) if plane.is_flat or d != plane.axis)
@@ -285,19 +311,29 @@ def _draw(
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.set_facecolor(_GAP_COLOUR)
-        extent = (*_edges(column_axis), *_edges(row_axis))
+        extent = (*edges(column_axis), *edges(row_axis))
         axes.imshow(
             painted(values, limits, table), origin="lower", extent=extent, interpolation="nearest",
             aspect=_aspect(row_axis, column_axis, extent),
         )  # fmt: skip
         if extent[0] > extent[1]:
             axes.invert_xaxis()
-        if extent[2] > extent[3]:
+        if (extent[2] > extent[3]) != (row_axis.is_down and is_even(row_axis)):
             axes.invert_yaxis()
+        if (row_axis.kind, column_axis.kind) == ("lat", "lon") and is_even(row_axis) and is_even(column_axis):
+            if coast:
+                geography.draw_coast(axes, row_axis, column_axis)
+            if wind is not None:
+                geography.draw_wind(axes, row_axis, column_axis, wind)
         for shown, axis in ((axes.xaxis, column_axis), (axes.yaxis, row_axis)):
-            if axis.kind:
-                shown.set_major_formatter(partial(_place_text, axis))
-            else:
+            if not is_even(axis):
+                shown.set_major_locator(MaxNLocator(integer=True))
+                shown.set_major_formatter(partial(cell_text, axis))
+            elif axis.is_down:
+                shown.set_major_locator(MaxNLocator(integer=True))
+            elif axis.kind:
+                shown.set_major_formatter(partial(place_text, axis))
+            if not axis.kind:
                 shown.set_label_text(" ".join([axis.name, *([f"({axis.shown_units})"] if axis.shown_units else [])]))
         # The title is the figure's, not the axes': a long one would go on across the bar. Matplotlib makes no
         # room for lines that it wraps itself.
@@ -307,24 +343,12 @@ def _draw(
 
 
 def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Literal["equal", "auto"]:
+    if not (is_even(rows) and is_even(columns)):
+        return "auto"
     if rows.kind == "lat" and columns.kind == "lon":
         return float(1 / max(0.1, math.cos(math.radians((extent[2] + extent[3]) / 2))))
     width, height = abs(extent[1] - extent[0]), abs(extent[3] - extent[2])
     return "equal" if rows.units == columns.units and 0.05 < width / height < 20 else "auto"
-
-
-def _place_text(axis: Axis, value: float, _number: int | None = None) -> str:
-    """A coordinate with its unit.
-
-    >>> _place_text(Axis("x", 2, kind="lon"), 300.0), _place_text(Axis("y", 2, kind="lat"), -1.5)
-    ('60° W', '1.5° S')
-    """
-    if axis.kind == "lat":
-        return f"{abs(value):.10g}° {'S' if value < 0 else 'N'}"
-    if axis.kind == "lon":
-        east = (value + 180) % 360 - 180
-        return f"{abs(east):.10g}° {'W' if east < 0 else 'E'}"
-    return f"{value:.5g} {axis.shown_units}".rstrip()
 
 
 def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
@@ -332,8 +356,8 @@ def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
     parts = [field.long_name or field.name]
     if not plane.is_flat:
         axis = field.axes[plane.axis]
-        index = min(axis.size - 1, plane.index << plane.level)
-        where = index if axis.coordinates is None else _place_text(axis, axis.coordinates[index])
+        index = min(axis.size - 1, plane.cell)
+        where = index if axis.coordinates is None else place_text(axis, axis.coordinates[index])
         parts.append(f"{axis.name} = {where}")
     parts += _when(opened, number, plane.time)
     if plane.level:

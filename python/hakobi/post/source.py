@@ -1,9 +1,9 @@
 """A step's file as what can be looked at: its fields in 2-D and 3-D, their coordinates, and boxes of their values.
 
 Each kind of file is a module that says what is in it: `hdf5` (NetCDF-4, plain HDF5), `classic` (NetCDF's classic
-formats), `vtkhdf` (meshes), `stored` (a field store); `opening` opens files. Values that lie in the file as they are
-are read from their place (hakobi.post.place), others by whoever can unpack them. A file is opened for reading only,
-without locks, and never mapped: one that is cut short under a reader is an error and not a signal.
+formats), `vtkhdf` (meshes), `grib`, `stored` (a field store); `opening` opens files. Values that lie in the file as
+they are are read from their place (hakobi.post.place), others by whoever can unpack them. A file is opened for reading
+only, without locks, and never mapped: one that is cut short under a reader is an error and not a signal.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Axis:
     coordinates: tuple[float, ...] | None = None
     units: str = ""
     kind: str = ""  # lat, lon or "" (from units and standard_name)
+    is_down: bool = False  # coordinates grow downwards, as pressure does
+    is_layered: bool = False  # of a first axis: a plane across it is that of one cell at all levels of detail
 
     @property
     def shown_units(self) -> str:
@@ -83,6 +85,8 @@ class Field:
     is_coordinate: bool = False  # where others' cells are: can be looked at, but not what a viewer begins with
     filters: tuple[str, ...] = ()  # that its chunks have passed: deflate, shuffle, …
     outer_shape: tuple[int, ...] = ()  # of directions before `axes`; `read` takes the first entry of each
+    at_times: tuple[int, ...] = ()  # the times at which it is there; () is all of them
+    wind_name: str | None = None  # "u" or "v" and what the other one shares; "": no wind's, None: by standard_name
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -130,11 +134,13 @@ class Found:
     left_out: dict[str, str] = field(default_factory=dict)
     reader: Reader | None = None
     mesh: Mesh | None = None
-    kind: str = "hdf5"  # or classic, vtkhdf, store: how other programs open it
+    kind: str = "hdf5"  # or classic, vtkhdf, store, grib: how other programs open it
     label: str = ""  # what the step is called where it has no time
     undrawn: dict[str, Field] = field(default_factory=dict)  # in less than two directions: described, not drawn
     source: str = ""  # the file's attribute: what wrote it
     num_bytes_at: Callable[[int], int] | None = None  # of a time's own files
+    problems: list[str] = field(default_factory=list)  # why not all of the file could be read
+    sample: Callable[[Field, int], Array] | None = None  # some values, where the reader knows better than to pick rows
 
 
 class Step:
@@ -275,7 +281,8 @@ def default_field(step: Step) -> Field | None:
 
     def rank(this: Field) -> tuple[bool | int, ...]:
         is_kind = this.dtype.kind != "f" and this.packing is None
-        return this.is_coordinate, not this.num_times, is_kind, -len(this.shape), not this.standard_name
+        is_rare = bool(this.at_times)
+        return this.is_coordinate, not this.num_times, is_rare, is_kind, -len(this.shape), not this.standard_name
 
     return min(step.all_fields(), key=rank, default=None)
 

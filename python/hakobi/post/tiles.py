@@ -38,7 +38,8 @@ _PIECE_CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class Plane:
-    """A plane of a field: the direction `axis` across it, its index there at `level`. In 2-D both are 0."""
+    """A plane of a field: the direction `axis` across it, its index there at `level`. In 2-D both are 0; of layers the
+    index is that at level 0."""
 
     field: Field
     time: int
@@ -49,6 +50,16 @@ class Plane:
     @property
     def is_flat(self) -> bool:
         return len(self.field.shape) == 2
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether it is of one cell across at all levels, whose number `index` is."""
+        return not self.is_flat and self.axis == 0 and self.field.axes[0].is_layered
+
+    @property
+    def cell(self) -> int:
+        """The first of the field's cells across it."""
+        return self.index if self.is_layer else self.index << self.level
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,7 +74,8 @@ class Plane:
             raise InputError(f"level {self.level} is not there")
         if not 0 <= self.time < max(1, self.field.num_times):
             raise InputError(f"time {self.time} is not there")
-        extent = 1 if self.is_flat else shape_at(self.field, self.level)[self.axis] if 0 <= self.axis < 3 else 0
+        full = self.field.shape if self.is_layer else shape_at(self.field, self.level)
+        extent = 1 if self.is_flat else full[self.axis] if 0 <= self.axis < 3 else 0
         if not 0 <= self.index < extent:
             raise InputError(f"plane {self.index} across axis {self.axis} is not there")
 
@@ -103,8 +115,7 @@ def _read_coarse(opened: OpenStep, plane: Plane, box: Box) -> Array:
     full = [(a * width, min(b * width, n)) for (a, b), n in zip(box, field.shape, strict=True)]
     inside = [d for d in range(len(box)) if plane.is_flat or d != plane.axis]
     if not plane.is_flat:  # across the plane one cell stands for the others
-        first = full[plane.axis][0]
-        full[plane.axis] = (first, first + 1)
+        full[plane.axis] = (plane.cell, plane.cell + 1)
     if disk_bytes(field, tuple(full)) <= _MEAN_BYTES:
         return _means(opened.step.read(field.name, plane.time, tuple(full)), width, inside)
     steps = [width if d in inside else 1 for d in range(len(box))]

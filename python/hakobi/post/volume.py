@@ -39,7 +39,8 @@ def volume(opened: OpenStep, field: Field, time: int, level: int, is_bent: bool 
     values = np.empty([-(-n // thin) for n in shape])
     strip = max(1, _STRIP_CELLS // (thin * shape[2])) * thin  # a plane may be larger than memory
     for index in range(0, shape[0], thin):
-        plane = Plane(field, time, level, 0, index)
+        across = min(index << level, field.shape[0] - 1) if field.axes[0].is_layered else index
+        plane = Plane(field, time, level, 0, across)
         for first in range(0, shape[1], strip):
             last = min(shape[1], first + strip)
             read, offset, scale = read_plane(opened, plane, plane.box((first, last), (0, shape[2])))

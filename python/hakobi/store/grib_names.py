@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hakobi.errors import HakobiError
 from hakobi.store.parameters import grib_texts
 
-_UNKNOWN = ("", "unknown", "Unknown", "~", "undef", "Experimental product")
+#: Texts by which ecCodes says that it does not know.
+UNKNOWN = ("", "unknown", "Unknown", "~", "undef", "Experimental product")
 _KEYS = ("shortName", "name", "units", "cfName", "validityDate", "validityTime", "parameterName", "parameterUnits")
 EPOCH = "seconds since 1970-01-01 00:00:00"
 
@@ -31,14 +32,15 @@ def words_of(message: bytes) -> Words:
         texts = grib_texts(message, _KEYS)
     except HakobiError:
         return Words()
-    known = {key: "" if text in _UNKNOWN or text.isdigit() else text for key, text in texts.items()}
+    known = {key: "" if text in UNKNOWN or text.isdigit() else text for key, text in texts.items()}
     if not known["name"]:  # not in ECMWF's database: WMO's table of edition 2 may have it
         known |= {"name": known["parameterName"], "units": known["parameterUnits"]}
-    valid_s = _valid_s(texts["validityDate"], texts["validityTime"])
+    valid_s = valid_seconds(texts["validityDate"], texts["validityTime"])
     return Words(known["name"], known["units"], valid_s, known["shortName"], known["cfName"])
 
 
-def _valid_s(date: str, clock: str) -> float | None:
+def valid_seconds(date: str, clock: str) -> float | None:
+    """Since EPOCH, of ecCodes' texts; None where they are no date."""
     try:
         day = datetime.datetime.strptime(f"{int(date):08}", "%Y%m%d").replace(tzinfo=datetime.UTC)
         return day.timestamp() + 3600.0 * (int(clock) // 100) + 60.0 * (int(clock) % 100)

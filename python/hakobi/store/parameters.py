@@ -36,13 +36,13 @@ def grib_values(message: bytes) -> npt.NDArray[np.float64]:
     return grib_array(message, "values")
 
 
-def grib_array(message: bytes, name: str) -> npt.NDArray[np.float64]:
-    """The numbers of one of ecCodes' keys that has several: "values", "latitudes". Raises InputError for another key or
-    without ecCodes, FormatError."""
+def grib_array(message: bytes, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
+    """The numbers of one of ecCodes' keys that has several: "values", "latitudes". `size` is how many are expected.
+    Raises InputError for another key or without ecCodes, FormatError."""
     library, count = load(), c_int64()
     # Eight values a byte are more than any packing but a constant field's, for which the second call has the
     # room.
-    values = np.empty(8 * len(message))
+    values = np.empty(8 * len(message) if size is None else size)
     for _ in range(2):
         given = (message, len(message), text_for_c("the key", name), values.ctypes.data, values.size, count)
         check(library, library.hakobi_grib_array(*given))

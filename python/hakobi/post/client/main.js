@@ -4,6 +4,7 @@ import * as meshes from './bodies.js';
 import { NAMES, MAPS, words } from './colours.js';
 import { csv, distances } from './along.js';
 import { lineChart } from './charts.js';
+import { hasCoast } from './geography.js';
 import { onSent, sent, getJson } from './net.js';
 import { about, bytes, parse, place, text, textWithin, time as timeText } from './numbers.js';
 import { pythonOf, showBar, showBytes, showStatistics, widen } from './panel.js';
@@ -65,7 +66,7 @@ async function update() {
   const isMine = () => mine === generation;
   try {
     const target = findTarget();
-    if (!target) { fail(new Error('There is nothing here yet that can be shown: NetCDF, HDF5, VTKHDF, field stores.')); return; }
+    if (!target) { fail(new Error('There is nothing here yet that can be shown: NetCDF, HDF5, VTKHDF, GRIB, field stores.')); return; }
     busy(target.series);
     const { notes } = target;
     let { series, at } = target;
@@ -108,6 +109,8 @@ async function update() {
     Object.assign(now, { axis, index, fieldTime, dataName: `${file}.${fieldTime}` });
     showControls(before);
     const isSame = before.field && before.field.name === field.name && before.series === series;
+    const isOtherLevel = isSame && (before.index !== index || before.axis !== axis) && before.statistics?.planes && state.range !== 'held';
+    if (isOtherLevel) remember({ low: undefined, high: undefined }); // levels of the atmosphere are not of one range
     const coming = session.statistics(series, now.dataName, field, step.version);
     if (isSame && now.look) { drawPlane(); coming.then((found) => { if (mine === generation) { now.statistics = found; refit(false); showValues(); } }, fail); return; }
     now.statistics = await coming;
@@ -177,7 +180,8 @@ function hidePictures() {
 
 // The limits that the values of this step have by the chosen range.
 function fittedRange() {
-  const found = now.statistics || {};
+  const isLevel = now.axis === 0 && state.view === 'plane';
+  const found = (isLevel && now.statistics?.planes?.[now.index]) || now.statistics || {};
   const points = found.percentiles || {};
   const share = Number(state.range);
   let [low, high] = points[share] !== undefined ? [points[share], points[100 - share]] : [found.min ?? found.histogram?.from, found.max ?? found.histogram?.to];
@@ -204,7 +208,7 @@ function refit(isOther) {
   const kinds = now.field.axes.map((key) => now.step.axes[key].kind);
   const isSlice = !isMesh() && (state.view === 'plane' || now.field.shape.length === 2);
   const scale = scaleFor(state.scale, low);
-  now.look = { low, high, scale, hasContours: state.contours === 'true', map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
+  now.look = { low, high, scale, hasContours: state.contours === 'true', hasCoastLines: state.coast !== 'false', hasArrows: state.arrows === 'true', map, isFlipped: state.flip === 'true', words: words(map, state.flip === 'true'), hasCoast: kinds.includes('lat') && kinds.includes('lon') };
   $('low').value = textWithin(low, high - low, 6);
   $('high').value = textWithin(high, high - low, 6);
   widen($('low'));
@@ -212,12 +216,21 @@ function refit(isOther) {
   $('map').value = map;
   $('scale').value = scale;
   $('contours-box').hidden = !isSlice;
+  const seen = isSlice ? inPlane().map((d) => now.step.axes[now.field.axes[d]]) : [];
+  $('coast-box').hidden = !isSlice || !hasCoast(...seen);
+  $('arrows-box').hidden = !isSlice || !windOf();
   for (const choice of $('scale').options) choice.disabled = choice.value === 'log' && !(low > 0);
   showBar(now.look, now.field.units);
   drawPlane();
 }
 
 function isMesh() { return Boolean(now.field?.location); }
+
+// The components of the wind over a map that is seen from above.
+function windOf() {
+  if (!now.field.wind || (now.field.shape.length === 3 && now.axis !== 0)) return null;
+  return now.field.wind.map((id) => now.step.fields.find((f) => f.id === id));
+}
 
 function inPlane() { return now.field.shape.length === 2 ? [0, 1] : [0, 1, 2].filter((d) => d !== now.axis); }
 
@@ -243,8 +256,9 @@ function drawPlane() {
   if (!isPlane) { if (isMesh()) drawMesh(); else drawScene(); return; }
   const [r, c] = inPlane();
   const minus = now.minus;
+  const across = (level) => (axis === 0 && step.axes[field.axes[0]].is_layered ? index : index >> level);
   const address = (level, row, column, isExact) => {
-    const where = `${series.id}/${dataName}/${step.version}/${field.id}/${level}/${axis}/${index >> level}/${row}/${column}`;
+    const where = `${series.id}/${dataName}/${step.version}/${field.id}/${level}/${axis}/${across(level)}/${row}/${column}`;
     return `${isExact ? 'exact-' : ''}${minus ? `difference/${where}/${minus}` : `tile/${where}`}`;
   };
   const marks = {};
@@ -255,6 +269,8 @@ function drawPlane() {
   // Across the unit-stride direction full resolution of a large field reads most of it: only where little is in sight.
   const isCostly = field.shape.length === 3 && axis === 2 && field.num_bytes > 4e9;
   const source = { address, shape: [field.shape[r], field.shape[c]], rowAxis: step.axes[field.axes[r]], columnAxis: step.axes[field.axes[c]], numLevels: field.num_levels, finest: 0 };
+  const wind = windOf();
+  if (wind) Object.assign(source, { windUnits: wind[0].units, wind: wind.map((part) => (level, row, column) => `tile/${series.id}/${dataName}/${step.version}/${part.id}/${level}/${axis}/${across(level)}/${row}/${column}`) });
   const isPlaced = state.zoom > 0 && Number.isFinite(state.x) && Number.isFinite(state.y);
   const view = isPlaced ? { x: Math.min(source.shape[1], Math.max(0, state.x)), y: Math.min(source.shape[0], Math.max(0, state.y)), zoom: Math.min(64, state.zoom) } : null;
   plane.show(source, view);
@@ -391,6 +407,8 @@ function showControls(before) {
   $('each').checked = state.each === 'true';
   $('flip').checked = state.flip === 'true';
   $('contours').checked = state.contours === 'true';
+  $('coast').checked = state.coast !== 'false';
+  $('arrows').checked = state.arrows === 'true';
   now.minus = minusAddress();
   document.title = `${field.name} · ${series.name.replace(/#+/, '…')} · Hakobi`;
   $('field-title').textContent = field.name;
@@ -547,6 +565,8 @@ on('map', 'change', (e) => { remember({ map: e.target.value }); refit(false); })
 on('flip', 'change', (e) => { remember({ flip: e.target.checked ? 'true' : undefined }); refit(false); });
 on('scale', 'change', (e) => { remember({ scale: e.target.value }); refit(false); });
 on('contours', 'change', (e) => { remember({ contours: e.target.checked ? 'true' : undefined }); refit(false); });
+on('coast', 'change', (e) => { remember({ coast: e.target.checked ? undefined : 'false' }); refit(false); });
+on('arrows', 'change', (e) => { remember({ arrows: e.target.checked ? 'true' : undefined }); refit(false); });
 on('each', 'change', (e) => set({ each: e.target.checked ? 'true' : undefined }));
 on('minus', 'change', (e) => setMinus(e.target.value));
 on('opacity', 'input', (e) => { remember({ opacity: Number(e.target.value) }); drawPlane(); });

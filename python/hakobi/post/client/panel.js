@@ -77,6 +77,10 @@ const quoted = (string) => JSON.stringify(string).replace(/[\u007f-\uffff]/g, (c
 // The lines that give the same array in Python. Plain HDF5 opens in xarray too, where dimensions have made-up names.
 export function pythonOf(step, field, time, axis, index) {
   if (step.kind === 'store') return `import xarray\ndata = xarray.open_dataset(${quoted(step.path)}, engine="hakobi")  # ${step.label.replace(/\s+/g, ' ')}: ${field.name.replace(/\s+/g, ' ')}`;
+  if (step.kind === 'grib') {
+    const box = field.shape.map((n, d) => (field.shape.length === 3 && d === axis ? `(${index}, ${index + 1})` : `(0, ${n})`));
+    return `from hakobi.post.opening import open_step\nfrom hakobi.post.place import location_of\nwith open_step(location_of(${quoted(step.path)})) as step:\n    data = step.read(${quoted(field.name)}, ${time}, (${box.join(', ')}))`;
+  }
   const scheme = /^([a-z0-9]+):\/\//.exec(step.path)?.[1];
   const remote = scheme ? `import fsspec\nimport obstore.fsspec\nobstore.fsspec.register("${scheme}")\n` : '';
   const file = scheme ? `fsspec.open(${quoted(step.path)}).open()` : quoted(step.path);

@@ -1,6 +1,7 @@
 // A plane of a field: moved, zoomed, drawn from tiles with axes around it.
 
 import { contour } from './contours.js';
+import { drawCoast, drawWind, hasCoast, windTiles } from './geography.js';
 import { errorAt, valueAt } from './half.js';
 import { painted, TILE, Tiles } from './tiles.js';
 import { apart, place, textWithin, ticks } from './numbers.js';
@@ -55,8 +56,9 @@ export class Plane {
     let wide = 1;
     if (isMap) wide = (spacing(c) / spacing(r)) * Math.max(0.1, Math.cos((((r.first + r.last) / 2) * Math.PI) / 180));
     else if (r.first !== undefined && c.first !== undefined && r.units === c.units) wide = spacing(c) / spacing(r) || 1;
+    else if (r.is_down) wide = (1.8 * rows) / columns; // few levels over many degrees
     this.wide = Math.min(50, Math.max(0.02, wide)); // a column's width over a row's height
-    this.up = r.first !== undefined && r.last < r.first ? 1 : -1; // rows go up as their coordinate grows
+    this.up = r.first !== undefined && r.last < r.first !== Boolean(r.is_down) ? 1 : -1; // rows go up as their coordinate grows, or falls
     this.right = c.first !== undefined && c.last < c.first ? -1 : 1;
     this.left = this.leftOf(r);
     if (view && view.zoom) this.view = { ...view };
@@ -141,6 +143,7 @@ export class Plane {
         if (level === target && this.tiles.get(wanted.at(-1))?.isCoarse) wanted.push(this.source.address(level, r, c, true));
       }
     }
+    if (this.look.hasArrows) wanted.push(...windTiles(this.source, target, this.visible(target)));
     this.tiles.want([...new Set(wanted)]);
   }
 
@@ -169,6 +172,9 @@ export class Plane {
       }
     }
     if (this.look.hasContours && this.shown !== null) this.drawContours(context);
+    const { rowAxis, columnAxis } = this.source;
+    if (this.look.hasCoastLines && hasCoast(rowAxis, columnAxis)) drawCoast(context, columnAxis, (x, y) => this.toScreen(cellOf(columnAxis, x), cellOf(rowAxis, y)), () => this.draw());
+    if (this.look.hasArrows && this.source.wind) missing += drawWind(context, this, target);
     this.drawMarks(context);
     context.restore();
     this.drawAxes(context);

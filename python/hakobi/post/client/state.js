@@ -1,6 +1,6 @@
 // The state of a view, which is in the address behind #, so that a view is a link.
 
-const KEYS = ['series', 'step', 'field', 'view', 'axis', 'index', 'low', 'high', 'range', 'map', 'flip', 'scale', 'contours', 'each', 'x', 'y', 'zoom', 'minus', 'point', 'from', 'to', 'turn', 'tilt', 'opacity', 'iso', 'cut', 'with', 'follow'];
+const KEYS = ['series', 'step', 'field', 'view', 'axis', 'index', 'low', 'high', 'range', 'map', 'flip', 'scale', 'contours', 'coast', 'arrows', 'each', 'x', 'y', 'zoom', 'minus', 'point', 'from', 'to', 'turn', 'tilt', 'opacity', 'iso', 'cut', 'with', 'follow'];
 const NUMBERS = new Set(['axis', 'index', 'low', 'high', 'x', 'y', 'zoom', 'turn', 'tilt', 'opacity', 'iso', 'cut']);
 const LISTS = new Set(['point', 'from', 'to']);
 

@@ -73,6 +73,8 @@ def test_the_newest_step_is_drawn_in_its_colours(page: browsers.Browser) -> None
 
     assert page.run("return document.querySelector('#when').textContent").startswith("3 / 3  ·  2011-03-11 05:48:24")
     assert "token" not in page.run("return location.href")
+    page.run("document.querySelector('#coast').click()")  # no coast line over the cells
+    time.sleep(0.3)
     low, high, name = page.run("const l = hakobi.now.look; return [l.low, l.high, l.map]")
     for row, column in ((200, 300), (280, 40), (30, 500)):
         part = np.clip((FLAT[2][row, column] - low) / (high - low), 0, 1)

@@ -16,7 +16,6 @@ struct File {
     int descriptor;
     MPI_Offset displacement = 0;
     std::shared_ptr<const Layout> view = layout_of(MPI_BYTE);
-    MPI_Offset position_bytes = 0;  // in the view's bytes
 };
 
 File& file_of(MPI_File handle) {
@@ -34,14 +33,12 @@ int write_at(int descriptor, std::span<const std::byte> bytes, MPI_Offset offset
     return MPI_SUCCESS;
 }
 
-/// Writes the next bytes of the view.
-int write_next(File& file, std::span<const std::byte> bytes) {
+/// Writes bytes of the view, from `position` on.
+int write_view(const File& file, MPI_Offset position, std::span<const std::byte> bytes) {
     const Layout& view = *file.view;
     if (view.size_bytes == 0) return bytes.empty() ? MPI_SUCCESS : MPI_ERR_IO;
-    MPI_Offset tile = file.position_bytes / view.size_bytes, skipped = file.position_bytes % view.size_bytes;
-    file.position_bytes += std::ssize(bytes);
-    if (view.is_dense())
-        return write_at(file.descriptor, bytes, file.displacement + file.position_bytes - std::ssize(bytes));
+    MPI_Offset tile = position / view.size_bytes, skipped = position % view.size_bytes;
+    if (view.is_dense()) return write_at(file.descriptor, bytes, file.displacement + position);
     for (; !bytes.empty(); ++tile) {
         for (const Layout::Piece& piece : view.pieces) {
             if (skipped >= piece.length) {
@@ -88,18 +85,19 @@ int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype, MP
     File& file = file_of(handle);
     file.displacement = displacement;
     file.view = view;
-    file.position_bytes = 0;
     return MPI_SUCCESS;
 }
 
-int MPI_File_write_all(MPI_File handle, const void* data, int count, MPI_Datatype type, MPI_Status* status) {
+int MPI_File_write_at_all(MPI_File handle, MPI_Offset offset, const void* data, int count, MPI_Datatype type,
+                          MPI_Status* status) {
     const auto layout = layout_of(type);
     if (!layout) return MPI_ERR_TYPE;
     const auto length = static_cast<std::size_t>(count * layout->size_bytes);
     set_status(status, 0, length);
     if (length == 0) return MPI_SUCCESS;
-    if (layout->is_dense()) return write_next(file_of(handle), {static_cast<const std::byte*>(data), length});
-    return write_next(file_of(handle), pack(data, count, *layout));
+    if (layout->is_dense())
+        return write_view(file_of(handle), offset, {static_cast<const std::byte*>(data), length});
+    return write_view(file_of(handle), offset, pack(data, count, *layout));
 }
 
 int MPI_File_sync(MPI_File handle) {
@@ -116,6 +114,6 @@ int MPI_File_close(MPI_File* handle) {
 HAKOBI_ALSO_AS_PMPI(File_open)
 HAKOBI_ALSO_AS_PMPI(File_set_errhandler)
 HAKOBI_ALSO_AS_PMPI(File_set_view)
-HAKOBI_ALSO_AS_PMPI(File_write_all)
+HAKOBI_ALSO_AS_PMPI(File_write_at_all)
 HAKOBI_ALSO_AS_PMPI(File_sync)
 HAKOBI_ALSO_AS_PMPI(File_close)

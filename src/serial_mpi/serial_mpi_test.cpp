@@ -163,11 +163,11 @@ TEST_F(SerialFile, HasTheBytesOfAViewOfTiles) {
     MPI_File_set_view(file, 1, MPI_BYTE, tile, "native", MPI_INFO_NULL);
     const std::string text = "a-b-c-d-e-f-";
     MPI_Status status;
-    ASSERT_EQ(MPI_File_write_all(file, text.data(), 1, memory, &status), MPI_SUCCESS);
+    ASSERT_EQ(MPI_File_write_at_all(file, 0, text.data(), 1, memory, &status), MPI_SUCCESS);
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
     EXPECT_EQ(count, 3);
-    ASSERT_EQ(MPI_File_write_all(file, text.data() + 6, 1, memory, &status), MPI_SUCCESS);
+    ASSERT_EQ(MPI_File_write_at_all(file, 3, text.data() + 6, 1, memory, &status), MPI_SUCCESS);
     EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
     // The second tile begins where the first one's last byte ends.
     EXPECT_EQ(content_of(path), std::string("\0ab\0\0cdef", 9));

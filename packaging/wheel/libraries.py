@@ -85,7 +85,10 @@ def _stage(tools: Toolchain, flavour: str, folder: Path, stage: Path, python: Pa
     for name in ("libhakobi_serial_mpi.so", "libhakobi_overview.so", "libhakobi_storage_model.so"):
         shutil.copy(folder / "lib" / name, libraries)
     for name in _PROGRAMS:
-        shutil.copy(folder / "bin" / name, stage / "bin")
+        program = Path(shutil.copy(folder / "bin" / name, stage / "bin"))
+        if soname in needs(program):  # of code that stands in one file with what it uses, and is never run
+            without = ["--replace-needed", soname, "libhakobi_serial_mpi.so", "--set-rpath", "$ORIGIN/../lib"]
+            call(patchelf, *without, program)
     both = [f"-l:{library.name}", "-l:libhakobi_serial_mpi.so"]
     serial = ["-shared", "-s", "-nostdlib", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", f"-L{libraries}", *both]
     empty = tools.folder / "empty.c"

@@ -7,7 +7,7 @@ from hakobi import plugins
 
 #: Extra -> what it is for, and the modules that only it brings.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "measure": ("tune and doctor", ("psutil", "rich", "scipy")),
+    "measure": ("tune, assess and doctor", ("rich", "scipy")),
     "post": (
         "looking at results: post, ls and index",
         ("google_crc32c", "h5py", "matplotlib", "numcodecs", "obstore", "starlette", "uvicorn"),
@@ -22,7 +22,7 @@ def advice(module: str, command: str = "") -> str:
     the first extra that brings it, or the workbench for its commands; "" where none does.
 
     >>> advice("scipy.special")
-    "pip install 'hakobi[measure]' (tune and doctor)"
+    "pip install 'hakobi[measure]' (tune, assess and doctor)"
     >>> advice("h5py", "ls")
     "pip install 'hakobi[post]' (looking at results: post, ls and index)"
     >>> advice("jinja2", "study output-methods")
@@ -31,8 +31,8 @@ def advice(module: str, command: str = "") -> str:
     ''
     """
     root = module.partition(".")[0]
-    if root == "numpy":  # which pip brings; an installation by CMake may lack it
-        return "pip install numpy"
+    if root in ("numpy", "psutil"):  # which pip brings; an installation by CMake may lack them
+        return f"pip install {root}"
     if command.partition(" ")[0] in plugins.WORKBENCH and not root.startswith("hakobi"):
         return plugins.HOW_TO_GET_IT
     named = [extra for extra, (_purpose, modules) in EXTRAS.items() if root in modules]

@@ -44,9 +44,9 @@ class Hakobi(CMakePackage):
     depends_on("eccodes", type="run", when="+eccodes")
     depends_on("python@3.11:", type="run")
     depends_on("py-click@8.1.7:", type="run")
+    depends_on("py-psutil@5.9.8:", type="run")
     with when("+measure"):
         depends_on("py-numpy@1.26:", type="run")
-        depends_on("py-psutil@5.9.8:", type="run")
         depends_on("py-rich@13.7:", type="run")
         depends_on("py-scipy@1.13:", type="run")
         depends_on("py-h5py@3.11:~mpi", type="run")

@@ -15,7 +15,7 @@ from toolchain import Toolchain, call
 
 HERE = Path(__file__).resolve().parent
 _APT_HELPER = Path("/usr/lib/apt/apt-helper")
-_FLAGS = "-O2 -fPIC -fvisibility=hidden -fno-sanitize=undefined"
+_FLAGS = "-O2 -fPIC -fvisibility=hidden"
 
 
 def build_libraries(tools: Toolchain, cache: Path) -> None:

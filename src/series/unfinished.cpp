@@ -68,6 +68,10 @@ std::string what_lacks(const LeftFile& left, const Result<Receipts>& receipts) {
            std::to_string(receipts.value().num_writers) + " writers had stored their parts";
 }
 
+std::string not_whole(const std::string& what, const std::string& why) {
+    return what + " was not stored whole when its run ended: " + why;
+}
+
 std::string numbers(const std::vector<Series::Entry>& steps) {
     std::string text = steps.size() == 1 ? "step " : "steps ";
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -109,7 +113,7 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         if (why.empty() && !pending.ok()) why = pending.status().text();
         if (left.name.is_of_mesh()) is_mesh_lost = !why.empty();
         if (!why.empty()) {
-            result.lost.push_back(what_is(left) + " was not stored whole when its run ended: " + why);
+            result.lost.push_back(not_whole(what_is(left), why));
             if (!first) first = left;
             continue;
         }
@@ -196,8 +200,7 @@ void tell_of_pieces(const std::string& prefix, const std::map<std::int64_t, std:
         if (!lock.ok() || !lock.value().is_held()) return {};
         Unfinished unfinished;
         for (const auto& [number, why] : left_out)
-            unfinished.lost.push_back("step " + std::to_string(number) +
-                                      " was not stored whole when its run ended: " + why);
+            unfinished.lost.push_back(not_whole("step " + std::to_string(number), why));
         tell(prefix, unfinished, "is left as it is");
         return {};
     });

@@ -120,11 +120,32 @@ std::string read_text(hid_t attribute, hid_t type) {
 
 namespace {
 
+/// Throws where a number's bits are not all within its bytes: HDF5 (1.10.8) converts them all the same, and
+/// reads and writes beside the values.
+void check_bits(hid_t type) {
+    const H5T_class_t kind = H5Tget_class(type);
+    if (kind != H5T_FLOAT && kind != H5T_INTEGER) return;
+    const std::size_t precision = H5Tget_precision(type), bits = 8 * H5Tget_size(type);
+    bool is_whole = precision > 0 && precision <= bits &&
+                    static_cast<std::size_t>(check(H5Tget_offset(type), "H5Tget_offset")) <= bits - precision;
+    if (kind == H5T_FLOAT) {
+        std::size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, fraction_at = 0, fraction_bits = 0;
+        check(H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &fraction_at, &fraction_bits),
+              "H5Tget_fields");
+        constexpr std::size_t most_exponent_bits = 32;
+        is_whole = is_whole && sign_at < precision && exponent_bits > 0 &&
+                   exponent_bits <= most_exponent_bits && exponent_at + exponent_bits <= precision &&
+                   fraction_bits > 0 && fraction_at + fraction_bits <= precision;
+    }
+    if (!is_whole) throw Hdf5Failure("a type of numbers has bits outside of its bytes");
+}
+
 std::optional<Attribute> read_attribute(hid_t attribute) {
     const Handle type(H5Aget_type(attribute), H5Tclose, "H5Aget_type");
     const H5T_class_t kind = H5Tget_class(type);
     if (kind == H5T_STRING) return read_text(attribute, type);
     if (kind != H5T_FLOAT && kind != H5T_INTEGER) return std::nullopt;
+    check_bits(type);
     const Handle space(H5Aget_space(attribute), H5Sclose, "H5Aget_space");
     const auto num = static_cast<std::size_t>(
         std::max<hssize_t>(0, check(H5Sget_simple_extent_npoints(space), "H5Sget_simple_extent_npoints")));
@@ -173,6 +194,7 @@ Handle open_dataset(hid_t where, const std::string& name) {
     Handle dataset(H5Dopen2(where, name.c_str(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
     // Values of other types are not read, and HDF5 would read a fill value that is a sequence.
     const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+    check_bits(type);
     if (value_type_of(text_of_type(type))) refuse_loops(dataset);
     return dataset;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hakobi import conditions, programs, records
 from hakobi.conditions import Conditions
 from hakobi.errors import FormatError, RunError
+from hakobi.measuring import collective
 from hakobi.measuring.collective import Sample
 from hakobi.measuring.storage_model import StorageModel
 from hakobi.records import Record
@@ -19,7 +21,7 @@ from hakobi_lab.reports.claims import CLAIMS
 from hakobi_lab.reports.judging import judge
 from hakobi_lab.reports.published import REPORTS, TWO_PHASE
 from hakobi_lab.reports.running import Budget, Order
-from hakobi_lab.studies.collective_buffer import overlap, result, session, slow
+from hakobi_lab.studies.collective_buffer import overlap, session, slow
 
 
 @pytest.mark.once
@@ -168,7 +170,7 @@ def test_one_number_of_ranks_has_no_gap_to_compare() -> None:
 def test_a_budget_of_nothing_begins_no_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
     monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
-    monkeypatch.setattr(session, "romio", lambda _flavour: None)
+    monkeypatch.setattr(session, "library_components", lambda _flavour: {})
     content = two_phase.measure(Order(Budget(0.5), tmp_path))
     assert page.missing(TWO_PHASE, content) == []
     assert content.exit_status == 2
@@ -182,21 +184,40 @@ def test_ctrl_c_in_the_first_sweep_ends_the_report(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(session, "run", run)
     monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
     monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: {})
-    monkeypatch.setattr(session, "romio", lambda _flavour: None)
+    monkeypatch.setattr(session, "library_components", lambda _flavour: {})
     content = two_phase.measure(Order(Budget(60), tmp_path))
     assert page.missing(TWO_PHASE, content) == []
     assert content.exit_status == 130
     assert content.item("Slow processes").absent == "the report was interrupted before it"
 
 
-def test_romio_has_buffers_of_the_same_size() -> None:
-    plan = swept({}, (8,)).plan
-    case = session.Case(8, SMALL)
-    assert "--compare" not in session._arguments(plan, case, 1.0)
-    words = session._arguments(replace(plan, accesses=(*plan.accesses, session.ROMIO)), case, 1.0)
-    assert words[words.index("--access") + 1] == "posix,uring,threads"
-    assert "cb_buffer_size=262144" in words
-    assert result.contender(session.ROMIO) == words[words.index("--mpi-io-name") + 1]
+def test_the_librarys_components_have_buffers_of_the_same_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    started: list[tuple[list[str], Mapping[str, str]]] = []
+
+    def run_job(_program: object, words: list[str], *_: object, environment: Mapping[str, str], **__: object) -> Any:
+        started.append((words, environment))
+        names = [f"hakobi {access}" for access in words[words.index("--access") + 1].split(",")]
+        names += [words[words.index("--mpi-io-name") + 1]] if "--mpi-io-name" in words else []
+        sample = {"kind": "sample", "operation": "read", "bytes": 8, "cpu_s": 1.0}
+        return [{**sample, "contender": name, "time_s": 1.0 + i} for i, name in enumerate(["floor", *names])], ""
+
+    variables = {"romio": {"OMPI_MCA_io": "romio321"}, "ompio": {"OMPI_MCA_io": "ompio"}}
+    monkeypatch.setattr(session, "library_components", lambda _flavour: variables)
+    monkeypatch.setattr(collective, "run_job", run_job)
+    facts = dict.fromkeys(("commit", "hakobi", "machine", "mpi"), "here")
+    monkeypatch.setattr(programs, "find", lambda name: programs.Program(Path(name), "openmpi"))
+    monkeypatch.setattr(conditions, "collect", lambda _flavour, _storages: facts)
+    plan = replace(swept({}, (8,)).plan, cb_bytes=(SMALL,), rounds=1, budget_s=100.0, folder=tmp_path)
+    outcome = session.run(replace(plan, accesses=(*plan.accesses, *session.COMPONENTS)), None)
+    accesses = [words[words.index("--access") + 1] for words, _ in started]
+    assert accesses == ["posix,uring,threads", "posix"]
+    assert [each["OMPI_MCA_io"] for _, each in started] == ["romio321", "ompio"]
+    assert all("cb_buffer_size=262144" in words for words, _ in started)
+    assert started[1][1]["OMPI_MCA_io_ompio_bytes_per_agg"] == "262144"
+    budgets = [float(words[words.index("--budget") + 1]) for words, _ in started]
+    assert budgets[1] == pytest.approx(3 / 8 * sum(budgets), rel=0.01)
+    gained = [two_phase.gains(outcome, "read", 8, access)[SMALL] for access in session.COMPONENTS]
+    assert [one.estimate for one in gained if one] == pytest.approx([2 / 5, 2 / 3])
 
 
 def event(name: str, pid: int, tid: int, begin_ms: float, end_ms: float) -> dict[str, Any]:

@@ -29,8 +29,8 @@ _STAND_INS = {
     LUSTRE: f"For Lustre at about 3 GB/s stands {LUSTRE.words()}, without read-ahead, with all processes on one node.",
 }
 _ORIGINAL = (
-    "Original is Hakobi's engine with one buffer and blocking access. ROMIO, in Figure 3, is the MPI library's, with "
-    "buffers of the same size; hakobi bench collective has OMPIO, too."
+    "Original is Hakobi's engine with one buffer and blocking access. ROMIO and OMPIO, in Figure 3, are the MPI "
+    "library's, told the same size; OMPIO may choose to read without collective buffers."
 )
 _KIB, _MIB = 1 << 10, 1 << 20
 _LARGEST_BUFFER = 32 * _MIB
@@ -107,10 +107,10 @@ def _sweep_plan(order: Order, model: StorageModel, ranks: tuple[int, ...], budge
 
 
 def _accesses(model: StorageModel) -> tuple[str, ...]:
-    """ROMIO beside Figure 3 only: on 64 processes of a small machine one of its calls takes the time of all others."""
+    """The MPI library's own beside Figure 3 only: on 64 processes of a small machine one of its calls takes the time
+    of all others."""
     flavour = programs.find(collective.PROGRAM).flavour
-    has_romio = model == PVFS2 and session.romio(flavour) is not None
-    return (*collective.ACCESSES, *([session.ROMIO] if has_romio else []))
+    return (*collective.ACCESSES, *(session.library_components(flavour) if model == PVFS2 else ()))
 
 
 def _rounds(order: Order, budget_s: float, num_cases: int) -> int:

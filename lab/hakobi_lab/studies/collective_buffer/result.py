@@ -11,10 +11,10 @@ from hakobi.measuring.collective import FLOOR, OPERATIONS, Figure
 from hakobi.records import Record
 from hakobi.statistics import Comparison
 from hakobi.words import binary_text, count_text, list_text
-from hakobi_lab.studies.collective_buffer.session import ROMIO, ROMIO_CONTENDER, Case, Outcome
+from hakobi_lab.studies.collective_buffer.session import COMPONENTS, Case, Outcome
 
-#: The variants of Tsujita's report, by the engine's name of the file access; and ROMIO itself.
-VARIANTS = {"posix": "original", "uring": "asynchronous", "threads": "threads", ROMIO: "ROMIO"}
+#: The variants of Tsujita's report, by the engine's name of the file access; and the MPI library's own.
+VARIANTS = {"posix": "original", "uring": "asynchronous", "threads": "threads", "romio": "ROMIO", "ompio": "OMPIO"}
 
 
 class Point(NamedTuple):
@@ -24,16 +24,16 @@ class Point(NamedTuple):
 
 def contender(access: str) -> str:
     """As the benchmark's records call it."""
-    return access if access == FLOOR else ROMIO_CONTENDER if access == ROMIO else f"hakobi {access}"
+    return access if access == FLOOR else COMPONENTS.get(access, f"hakobi {access}")
 
 
 def variant(access: str) -> str:
     """
-    >>> variant("posix"), variant("floor")
-    ('original (posix)', 'floor')
+    >>> variant("posix"), variant("floor"), variant("romio")
+    ('original (posix)', 'floor', 'ROMIO')
     """
     name = VARIANTS.get(access, access)
-    return name if name == access else f"{name} ({access})"
+    return name if name.lower() == access else f"{name} ({access})"
 
 
 def ranks_measured(outcome: Outcome) -> list[int]:

@@ -1,7 +1,9 @@
 """Runs `hakobi study collective-buffer`: throughput over the size of the collective buffer, by file access and ranks.
 
 1. A job of hakobi-bench-collective measures one (ranks, buffer size): the floor and every access in turn, write and
-   read. So the accesses are compared between neighbours in time; sizes and rank counts are jobs of their own.
+   read. So the accesses are compared between neighbours in time; sizes and rank counts are jobs of their own. A
+   second component of the MPI library cannot share a program: it takes turns with the floor and the original in one
+   of its own, behind the first.
 2. A round has every case once, few ranks before many. The first goes over every second size before the others, later
    ones turn back and forth: what a budget cuts off is spread over a figure, and drift falls on all sizes.
 3. A job's samples take SAMPLING_SHARE of its share of the time left; a job for which that is too short ends the study.
@@ -32,8 +34,8 @@ from hakobi.words import count_text
 _CYCLES = re.compile(r"(\d+) cycles of ([0-9.]+) MiB .*?access '(\w+)'")
 #: The part of a job's share of the time that its samples may take. The rest is starting it and making files.
 SAMPLING_SHARE = 0.7
-#: Among a plan's accesses: the MPI library's ROMIO, with buffers of the same size; its name in records.
-ROMIO, ROMIO_CONTENDER = "romio", "mpi-io (ROMIO)"
+#: Among a plan's accesses: components of the MPI library, told the same buffer size; their names in records.
+COMPONENTS = {"romio": "mpi-io (ROMIO)", "ompio": "mpi-io (OMPIO)"}
 
 
 @dataclass(frozen=True)
@@ -127,38 +129,51 @@ def run(plan: Plan, json_file: Path | None) -> Outcome:
 
 def _run_job(plan: Plan, program: Program, job: Job[Case], budget_s: float) -> list[Record]:
     case, begin_s = job.case, time.monotonic()
-    lines, stderr = collective.run_job(
-        program,
-        _arguments(plan, case, budget_s),
-        case.ranks,
-        plan.folder,
-        model=plan.model,
-        environment={"HAKOBI_EXPLAIN": "1", **((ROMIO in plan.accesses and romio(program.flavour)) or {})},
-        timeout_s=plan.timeout_s,
-    )
-    summary = next((line for line in lines if line.get("kind") == "summary"), {})
-    last: Record = {
-        "kind": "run",
-        "benchmark": "collective-buffer",
-        "round": job.round,
-        "ranks": case.ranks,
-        "cb_bytes": case.cb_bytes,
-        "bytes": summary.get("bytes"),
-        "piece_bytes": summary.get("piece_bytes"),
-        "filled_bytes": filled_bytes(stderr),
-        "cycles": cycles(stderr).get("posix"),
-        "warnings": reasons.warnings_of(stderr),
-        "wall_s": round(time.monotonic() - begin_s, 3),
-    }
-    same = {name: last[name] for name in ("benchmark", "round", "cb_bytes", "piece_bytes")}
-    samples = [{**line, **same} for line in lines if line.get("kind") == "sample"]
-    collective.samples_of(samples, 0)  # what is wrong with them is this job's failure
+    last: Record = {"kind": "run", "benchmark": "collective-buffer", "round": job.round}
+    samples: list[Record] = []
+    explained = ""
+    groups = _groups(plan.accesses)
+    num_contenders = sum(len(group) + 1 for group in groups)  # and the floor
+    for number, group in enumerate(groups):
+        component = next((access for access in group if access in COMPONENTS), "")
+        lines, stderr = collective.run_job(
+            program,
+            _arguments(plan, case, group, budget_s * (len(group) + 1) / num_contenders),
+            case.ranks,
+            plan.folder,
+            model=plan.model,
+            environment={"HAKOBI_EXPLAIN": "1", **_selection(program.flavour, component, case.cb_bytes)},
+            timeout_s=max(1.0, plan.timeout_s - (time.monotonic() - begin_s)),
+        )
+        explained += stderr
+        summary = next((line for line in lines if line.get("kind") == "summary"), {})
+        last |= {"ranks": case.ranks, "cb_bytes": case.cb_bytes, "bytes": summary.get("bytes")}
+        last["piece_bytes"] = summary.get("piece_bytes")
+        same = {name: last[name] for name in ("benchmark", "round", "cb_bytes", "piece_bytes")} | {"program": number}
+        found = [{**line, **same} for line in lines if line.get("kind") == "sample"]
+        collective.samples_of(found, 0)  # what is wrong with them is this job's failure
+        samples += found
+    last["filled_bytes"] = filled_bytes(explained)
+    last["cycles"] = cycles(explained).get("posix")
+    last["warnings"] = reasons.warnings_of(explained)
+    last["wall_s"] = round(time.monotonic() - begin_s, 3)
     return [*samples, last]
 
 
-def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
+def _groups(accesses: tuple[str, ...]) -> list[list[str]]:
+    """The contenders of each of a job's programs (rule 1).
+
+    >>> _groups(("posix", "threads", "romio", "ompio"))
+    [['posix', 'threads', 'romio'], ['posix', 'ompio']]
+    """
+    engine = [access for access in accesses if access not in COMPONENTS]
+    components = [access for access in accesses if access in COMPONENTS]
+    return [engine + components[:1], *(["posix", component] for component in components[1:])]
+
+
+def _arguments(plan: Plan, case: Case, accesses: list[str], budget_s: float) -> list[str]:
     arguments = ["--pattern", plan.pattern, "--piece", str(plan.piece_bytes), "--size", str(plan.file_bytes)]
-    engine = [access for access in plan.accesses if access != ROMIO]
+    engine = [access for access in accesses if access not in COMPONENTS]
     arguments += ["--access", ",".join(engine), "--cb", str(case.cb_bytes), "--depth", str(plan.depth)]
     arguments += ["--budget", f"{budget_s:.3f}", "--min-samples", "1"]
     arguments += ["--file", "kept"] if plan.model else []  # the medium below shall never be slower than the model
@@ -166,17 +181,23 @@ def _arguments(plan: Plan, case: Case, budget_s: float) -> list[str]:
         arguments += ["--limit", f"{plan.model.limit_gb_s:.9g}"]
     if not any("hakobi_shuffle" in argument for argument in plan.arguments):
         arguments += ["--hint", "hakobi_shuffle=always"]  # where pieces are coarse the engine would pass the buffers by
-    if ROMIO in plan.accesses:
-        arguments += ["--compare", "mpi-io", "--mpi-io-name", ROMIO_CONTENDER]
+    for component in (COMPONENTS[access] for access in accesses if access in COMPONENTS):
+        arguments += ["--compare", "mpi-io", "--mpi-io-name", component]
         for hint in (f"cb_buffer_size={case.cb_bytes}", "romio_cb_read=enable", "romio_cb_write=enable"):
             arguments += ["--mpi-hint", hint]
     return [*arguments, *plan.arguments]
 
 
-def romio(flavour: str) -> Mapping[str, str] | None:
-    """The variables that select ROMIO; None where the MPI library has none."""
-    found = [one.environment for one in collective.components(flavour) if one.contender == ROMIO_CONTENDER]
-    return found[0] if found else None
+def _selection(flavour: str, component: str, cb_bytes: int) -> Mapping[str, str]:
+    """The variables for a component; OMPIO (Open MPI 4.1.4) passes over the hint cb_buffer_size."""
+    size = {"OMPI_MCA_io_ompio_bytes_per_agg": str(cb_bytes)} if component == "ompio" else {}
+    return {**(library_components(flavour).get(component) or {}), **size}
+
+
+def library_components(flavour: str) -> dict[str, Mapping[str, str]]:
+    """The accesses of COMPONENTS that the MPI library has, with the variables that select them."""
+    known = {one.contender: one.environment for one in collective.components(flavour)}
+    return {access: known[name] for access, name in COMPONENTS.items() if name in known}
 
 
 def filled_bytes(explained: str) -> dict[str, int]:
@@ -204,8 +225,10 @@ def cycles(explained: str) -> dict[str, int]:
 
 def _take(outcome: Outcome, case: Case, lines: list[Record]) -> None:
     *samples, last = lines
-    outcome.samples.setdefault(case, []).extend(collective.samples_of(samples, outcome.num_runs))
-    outcome.num_runs += 1
+    for number in sorted({line.get("program", 0) for line in samples}):
+        own = [line for line in samples if line.get("program", 0) == number]
+        outcome.samples.setdefault(case, []).extend(collective.samples_of(own, outcome.num_runs))
+        outcome.num_runs += 1
     outcome.file_bytes = int(last.get("bytes") or outcome.plan.file_bytes)
     outcome.piece_bytes[case.ranks] = int(last.get("piece_bytes") or 0)
     if last.get("cycles"):

@@ -15,12 +15,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "storage_model/read_ahead.hpp"
 #include "storage_model/service_state.hpp"
 
 namespace hakobi::storage_model {
@@ -48,6 +50,8 @@ constexpr int num_slots = 1 << 16;
 std::array<std::atomic<std::uint64_t>, num_slots> slots;
 
 Counters counters;
+/// The model is made, and reads ahead. Making it closes files, too.
+std::atomic<bool> reads_ahead;
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
@@ -92,6 +96,8 @@ struct Model {
     std::string report_path, trace_path;
     std::mutex trace_mutex;
     std::vector<storage::Served> trace;
+    std::mutex ahead_mutex;
+    std::map<std::pair<std::uint64_t, int>, storage::ReadAhead> ahead;  // by file's identity and descriptor
 
     Model() {
         const std::string text = variable("HAKOBI_STORAGE_MODEL");
@@ -126,6 +132,7 @@ struct Model {
             ::mmap(nullptr, sizeof(ServiceState), PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0));
         if (state == MAP_FAILED) refuse("cannot map " + state_path + ": " + std::strerror(errno));
         is_on = true;
+        reads_ahead = service.ahead_bytes > 0;
         // A child shares the parent's lock and would lose it with the parent's exit: it takes its own.
         ::pthread_atfork(nullptr, nullptr, [] { instance().attach_again(); });
     }
@@ -172,6 +179,21 @@ struct Model {
         (void)::flock(own, LOCK_SH);
         ::close(state_fd);
         state_fd = own;
+    }
+
+    std::int64_t read_ahead(const storage::ServiceRequest& request, int fd,
+                            std::vector<storage::Served>* log) {
+        struct stat info {};
+        const std::int64_t file_bytes = ::fstat(fd, &info) == 0 ? info.st_size : 0;
+        const std::scoped_lock lock(ahead_mutex);
+        return ahead[{request.identity, fd}].pass(service, *state, request, file_bytes, log);
+    }
+    /// A write ends the read-ahead of its file, and closing that of the descriptor.
+    void end_read_ahead(std::uint64_t identity, int fd) {
+        if (!reads_ahead) return;
+        const std::scoped_lock lock(ahead_mutex);
+        std::erase_if(ahead,
+                      [&](const auto& one) { return one.first.first == identity || one.first.second == fd; });
     }
 
     void leave() {
@@ -263,7 +285,7 @@ std::uint64_t modelled_file(const Model& model, int fd) {
 
 }  // namespace
 
-Transfer::Transfer(int fd, bool is_write) : is_write_(is_write) {
+Transfer::Transfer(int fd, bool is_write) : fd_(fd), is_write_(is_write) {
     const KeepErrno keep;
     const Model& model = Model::instance();
     if (!model.is_on) return;
@@ -280,20 +302,26 @@ std::int64_t Transfer::pass(std::int64_t offset, std::int64_t length) const {
     (is_write_ ? counters.num_writes : counters.num_reads) += 1;
     (is_write_ ? counters.bytes_written : counters.bytes_read) += length;
     Model& model = Model::instance();
-    if (is_write_) lay_out(identity_);
+    if (is_write_) {
+        lay_out(identity_);
+        model.end_read_ahead(identity_, -1);
+    }
     const storage::ServiceRequest request{.identity = identity_,
                                           .node = model.node,
                                           .is_write = is_write_,
                                           .arrival_ns = arrival_ns_,
                                           .offset = std::max<std::int64_t>(0, offset),
                                           .length = length};
-    if (model.trace_path.empty())
-        return storage::Passage(model.service, *model.state, request).run(sleep_modelled);
     std::vector<storage::Served> log;
+    auto* const kept = model.trace_path.empty() ? nullptr : &log;
     const std::int64_t end_ns =
-        storage::Passage(model.service, *model.state, request, &log).run(sleep_modelled);
-    const std::scoped_lock lock(model.trace_mutex);
-    model.trace.insert(model.trace.end(), log.begin(), log.end());
+        model.service.ahead_bytes > 0 && !is_write_
+            ? model.read_ahead(request, fd_, kept)
+            : storage::Passage(model.service, *model.state, request, kept).run(sleep_modelled);
+    if (kept != nullptr) {
+        const std::scoped_lock lock(model.trace_mutex);
+        model.trace.insert(model.trace.end(), log.begin(), log.end());
+    }
     return end_ns;
 }
 
@@ -353,6 +381,7 @@ void lay_out(std::uint64_t identity) {
 void forget(int fd) {
     if (fd >= 0 && fd < num_slots)
         slots[static_cast<std::size_t>(fd)].store(unknown, std::memory_order_relaxed);
+    if (reads_ahead) Model::instance().end_read_ahead(unknown, fd);
 }
 
 void leave() {

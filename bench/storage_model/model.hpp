@@ -54,6 +54,7 @@ class Transfer {
 
   private:
     std::uint64_t identity_ = 0;  // of the file; 0: not modelled
+    int fd_;
     bool is_write_;
     std::int64_t arrival_ns_ = 0;
 };

@@ -26,8 +26,9 @@ namespace hakobi::storage {
 /// of a row of their chunks is read before, with the parity, and the disks come round once more.
 ///
 /// service_state.hpp models the way between a process and the servers (nodes and their rates, the network,
-/// extent locks). The two headers are all of the arithmetic and depend on nothing of the library: the File
-/// decorator (throttled.hpp) and the preloaded library beside it, which must not link with ours, share them.
+/// extent locks), read_ahead.hpp what a client reads ahead. The three headers are all of the arithmetic and
+/// depend on nothing of the library: the File decorator (throttled.hpp) and the preloaded library beside it,
+/// which must not link with ours, share them.
 struct ServiceModel {
     static constexpr int max_servers = 4096, max_nodes = 4096;
     static constexpr std::int64_t chunk_bytes = 1 << 16;  ///< of a row, on one disk of a server
@@ -47,6 +48,7 @@ struct ServiceModel {
     double network_mb_s = 0;        ///< of all nodes together; 0: no limit
     std::int64_t lock_bytes = 0;    ///< of a server's share of a file, in one lock; 0: no locks
     std::int64_t lock_move_ns = 0;  ///< from the end of one node's accesses under a lock to another's first
+    std::int64_t ahead_bytes = 0;   ///< that a client reads ahead of a file (read_ahead.hpp)
     int slow_server = -1;           ///< none: -1
     double slow_bandwidth_mb_s = 0;
     std::int64_t slow_latency_ns = 0;
@@ -96,6 +98,7 @@ inline constexpr std::array model_words = {
     ModelWord{"network", ModelWord::Kind::rate, nullptr, &ServiceModel::network_mb_s},
     ModelWord{"lock", ModelWord::Kind::bytes, nullptr, nullptr, &ServiceModel::lock_bytes},
     ModelWord{"lock_move", ModelWord::Kind::time, nullptr, nullptr, &ServiceModel::lock_move_ns},
+    ModelWord{"readahead", ModelWord::Kind::bytes, nullptr, nullptr, &ServiceModel::ahead_bytes},
     ModelWord{"slow_server", ModelWord::Kind::number, &ServiceModel::slow_server},
     ModelWord{"slow_bandwidth", ModelWord::Kind::rate, nullptr, &ServiceModel::slow_bandwidth_mb_s},
     ModelWord{"slow_latency", ModelWord::Kind::time, nullptr, nullptr, &ServiceModel::slow_latency_ns},

@@ -5,13 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "storage_model/read_ahead.hpp"
+
 namespace hakobi::storage {
 namespace {
 
 /// Servers of 1 MB/ms without latency, stripes of 1 MB: times come out in whole ms.
 class Model : public testing::Test {
   protected:
-    static constexpr std::int64_t ms = 1'000'000, mb = 1'000'000;
+    static constexpr std::int64_t ms = 1'000'000, mb = 1'000'000, mib = 1 << 20;
     static constexpr std::uint64_t a_file = 7, another_file = 8;
     ServiceModel model{.num_servers = 4, .bandwidth_mb_s = 1000, .latency_ns = 0, .stripe_bytes = mb};
     std::unique_ptr<ServiceState> state = std::make_unique<ServiceState>();
@@ -118,6 +120,40 @@ TEST_F(Model, AServerStallsOnceAFile) {
     EXPECT_EQ(pass(true, 0, 200 * ms, mb, mb), 201 * ms);
     EXPECT_EQ(pass(true, 0, 200 * ms, 2 * mb, mb, another_file), 201 * ms);
     EXPECT_EQ(pass(true, 0, 210 * ms, mb, mb, another_file), 311 * ms);
+}
+
+TEST_F(Model, AClientReadsAheadOfWhatGoesOn) {
+    model = {.num_servers = 1, .bandwidth_mb_s = 1048.576, .latency_ns = 10 * ms, .stripe_bytes = mib};
+    model.ahead_bytes = 4 * mib;
+    ReadAhead ahead;
+    const auto read = [&](std::int64_t arrival_ns, std::int64_t offset, std::int64_t length) {
+        const ServiceRequest request{a_file, 0, false, arrival_ns, offset, length};
+        return ahead.pass(model, *state, request, 64 * mib);
+    };
+    EXPECT_EQ(read(0, 0, mib), 11 * ms) << "the first goes on from nowhere";
+    EXPECT_EQ(state->servers[0].free_ns, 1 * ms);
+    EXPECT_EQ(read(100 * ms, mib, mib), 111 * ms);
+    EXPECT_EQ(state->servers[0].free_ns, 103 * ms) << "two more were asked for";
+    EXPECT_EQ(read(105 * ms, 2 * mib, mib), 112 * ms) << "on its way since 100 ms";
+    EXPECT_EQ(state->servers[0].free_ns, 108 * ms) << "a window of four, of which one was there";
+    EXPECT_EQ(read(200 * ms, 4 * mib, mib), 200 * ms) << "there, though another thread's read comes later";
+    EXPECT_EQ(read(201 * ms, 3 * mib, mib), 201 * ms);
+    EXPECT_EQ(read(250 * ms, 4 * mib, mib), 261 * ms) << "once";
+    EXPECT_EQ(read(300 * ms, 32 * mib, mib), 311 * ms) << "elsewhere";
+    EXPECT_EQ(state->servers[0].free_ns, 301 * ms) << "that ended it";
+    EXPECT_EQ(read(400 * ms, 33 * mib, mib), 411 * ms);
+    EXPECT_EQ(read(500 * ms, 0, mib), 511 * ms) << "nothing of before is known";
+}
+
+TEST_F(Model, NobodyReadsAheadOfTheFilesEnd) {
+    model.ahead_bytes = 64 * mib;
+    ReadAhead ahead;
+    for (std::int64_t offset = 0; offset < 3 * mb; offset += mb) {
+        const ServiceRequest request{a_file, 0, false, 0, offset, mb};
+        ahead.pass(model, *state, request, 3 * mb);
+    }
+    for (int server = 0; server < 4; ++server)
+        EXPECT_EQ(state->servers[static_cast<std::size_t>(server)].free_ns, server < 3 ? 1 * ms : 0);
 }
 
 TEST(ServiceModel, ItsNewWordsAreReadOrRefused) {

@@ -444,6 +444,26 @@ TEST_F(StorageModel, TheLastProcessRemovesTheSharedState) {
     EXPECT_EQ(num_states(), before);
 }
 
+TEST(LongLatency, AClientReadsAheadUntilTheFileIsClosed) {
+    constexpr int num_requests = 16;
+    constexpr double long_latency_s = 0.25;
+    const TestFile file;
+    std::vector<char> bytes(num_requests << 10);
+    ASSERT_EQ(::pwrite(file.fd, bytes.data(), bytes.size(), 0), std::ssize(bytes));
+    const auto read_s = [&](int fd, int first, int last) {
+        const double start_s = now_s();
+        for (int i = first; i < last; ++i) EXPECT_EQ(::pread(fd, bytes.data(), 1024, i * 1024), 1024);
+        return now_s() - start_s;
+    };
+    const double whole_s = read_s(file.fd, 0, num_requests);
+    EXPECT_GE(whole_s, 2 * 0.999 * long_latency_s) << "the first two were not asked for before";
+    EXPECT_LT(whole_s, num_requests * long_latency_s / 2) << "one after the other";
+    const int again = ::open(("/proc/self/fd/" + std::to_string(file.fd)).c_str(), O_RDONLY);
+    ASSERT_GE(again, 0);
+    EXPECT_GE(read_s(again, 0, 2), 2 * 0.999 * long_latency_s) << "another descriptor";
+    ::close(again);
+}
+
 TEST(LongLatency, RequestsInFlightOverlapTheirLatencies) {
     ASSERT_GE(counts().num_reads, 0) << "run under LD_PRELOAD, as CTest does";
     constexpr int num_requests = 8;

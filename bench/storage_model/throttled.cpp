@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage_model/read_ahead.hpp"
 #include "storage_model/service_state.hpp"
 
 namespace hakobi::storage {
@@ -67,15 +68,29 @@ class ThrottledFile final : public File {
 
   private:
     void wait(bool is_write, std::int64_t arrival_ns, std::int64_t offset, std::int64_t length) {
+        if (is_write && model_.ahead_bytes > 0) {
+            const std::scoped_lock lock(ahead_mutex_);
+            ahead_ = {};
+        }
         const ServiceRequest request{.identity = identity_,
                                      .is_write = is_write,
                                      .arrival_ns = arrival_ns,
                                      .offset = offset,
                                      .length = length};
-        sleep_until_ns(Passage(model_, *state_, request).run(sleep_until_ns));
+        sleep_until_ns(model_.ahead_bytes > 0 && !is_write
+                           ? read_ahead(request)
+                           : Passage(model_, *state_, request).run(sleep_until_ns));
+    }
+
+    std::int64_t read_ahead(const ServiceRequest& request) {
+        const Result<std::int64_t> file_bytes = inner_->size_bytes();
+        const std::scoped_lock lock(ahead_mutex_);
+        return ahead_.pass(model_, *state_, request, file_bytes.ok() ? file_bytes.value() : 0);
     }
 
     FilePtr inner_;
+    std::mutex ahead_mutex_;
+    ReadAhead ahead_;
     Abilities abilities_;
     Layout layout_;
     ServiceModel model_;

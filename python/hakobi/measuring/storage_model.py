@@ -42,6 +42,7 @@ class StorageModel:
     network_mb_s: float = 0.0  #: of all nodes together; 0: no limit
     lock_bytes: int = 0  #: 0: no locks
     lock_move_s: float = 0.0
+    ahead_bytes: int = 0  #: that a client reads ahead of a file; 0: nothing
     slow_server: int = -1  #: -1: none
     slow_bandwidth_mb_s: float = 0.0
     slow_latency_s: float = 0.0
@@ -101,6 +102,8 @@ class StorageModel:
             text += f"; a network of {self.network_mb_s:g} MB/s"
         if self.lock_bytes:
             text += f"; locks of {binary_text(self.lock_bytes)} that move in {1000 * self.lock_move_s:g} ms"
+        if self.ahead_bytes:
+            text += f"; clients read up to {binary_text(self.ahead_bytes)} ahead"
         if self.slow_server >= 0:
             rate = f" {self.slow_bandwidth_mb_s:g} MB/s" if self.slow_bandwidth_mb_s else ""
             later = f" {1000 * self.slow_latency_s:g} ms later" if self.slow_latency_s else ""
@@ -171,6 +174,7 @@ _WORDS = (
     _Word("network", "rate", "network_mb_s"),
     _Word("lock", "bytes", "lock_bytes"),
     _Word("lock_move", "time", "lock_move_s"),
+    _Word("readahead", "bytes", "ahead_bytes"),
     _Word("slow_server", "number", "slow_server"),
     _Word("slow_bandwidth", "rate", "slow_bandwidth_mb_s"),
     _Word("slow_latency", "time", "slow_latency_s"),

@@ -182,7 +182,7 @@ def test_a_record_becomes_rows() -> None:
         common | {"part": "fuzz", "date": "2026-11-02", "seconds": 60, "status": "passed", "skips": 0,
                   "asked": {"FUZZ_TARGETS": "grib"}, "counts": {"fuzz seconds": 60, "fuzz runs": 10},
                   "fuzzed": {"grib": {"seconds": 60, "runs": 10}}},
-        common | {"part": "crash", "date": "2026-11-03", "seconds": 600, "status": "failed", "skips": 2,
+        common | {"part": "crash-2", "date": "2026-11-03", "seconds": 600, "status": "failed", "skips": 2,
                   "is_changed": True, "counts": {"crash states: states": 120000}, "findings": ["x failed"]},
     ]  # fmt: skip
     page = tested.made("<!-- made: parts -->\n<!-- end --><!-- made: fuzzed -->\n<!-- end -->", records)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -50,7 +51,26 @@ class Axis:
     @property
     def shown_units(self) -> str:
         """Those that are worth a word: none of a plain number."""
-        return "" if self.units == "1" else self.units
+        return units_text(self.units)
+
+
+#: A unit and its power, as UDUNITS and ecCodes write them. Without a sign or an operator it is a power of few units
+#: only: CO2 has none.
+_POWER = re.compile(r"(?<![^\s.*/(])(?:([a-zA-Zµ°]+)(?:(?:\*\*|\^)(-?\d+)|(-\d+))|(c?m|km|s|K)([2-9]))(?![^\s.*/)])")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def units_text(units: str) -> str:
+    """
+    >>> [units_text(units) for units in ("m s**-1", "kg m-2 s-1", "K^2", "W/m2", "1", "mol CO2", "days since 1990-1-1")]
+    ['m s⁻¹', 'kg m⁻² s⁻¹', 'K²', 'W/m²', '', 'mol CO2', 'days since 1990-1-1']
+    """
+
+    def raised(found: re.Match[str]) -> str:
+        unit, *powers = filter(None, found.groups())
+        return unit + powers[0].translate(_RAISED)
+
+    return "" if units == "1" else _POWER.sub(raised, units)
 
 
 def axis_kind(units: str, standard_name: str) -> str:
@@ -95,7 +115,7 @@ class Field:
     @property
     def shown_units(self) -> str:
         """As an axis's."""
-        return "" if self.units == "1" else self.units
+        return units_text(self.units)
 
     @property
     def num_bytes(self) -> int:

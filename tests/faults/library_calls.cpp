@@ -93,6 +93,14 @@ void* operator new(std::size_t bytes) {
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
+// As libstdc++'s; a sanitizer's would not go with the deletes below.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    try {
+        return ::operator new(bytes);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }

@@ -67,8 +67,8 @@ def units_text(units: str) -> str:
     """
 
     def raised(found: re.Match[str]) -> str:
-        unit, *powers = filter(None, found.groups())
-        return unit + powers[0].translate(_RAISED)
+        unit, power = (str(part) for part in found.groups() if part)
+        return unit + power.translate(_RAISED)
 
     return "" if units == "1" else _POWER.sub(raised, units)
 

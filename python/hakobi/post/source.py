@@ -54,8 +54,8 @@ class Axis:
         return units_text(self.units)
 
 
-#: A unit and its power, as UDUNITS and ecCodes write them. Without a sign or an operator it is a power of few units
-#: only: CO2 has none.
+#: A unit and its power, as UDUNITS and ecCodes write them. Few units have one without a sign or an operator:
+#: CO2 has none.
 _POWER = re.compile(r"(?<![^\s.*/(])(?:([a-zA-Zµ°]+)(?:(?:\*\*|\^)(-?\d+)|(-\d+))|(c?m|km|s|K)([2-9]))(?![^\s.*/)])")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

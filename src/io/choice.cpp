@@ -32,26 +32,34 @@ PathAndWhy in_memory(const FileSetting& setting, const Facts& facts) {
     return {Path::two_phase, Why::fine_pieces};
 }
 
+/// Whether the call leaves its accesses behind, whatever the pieces are. An elective one does not where
+/// nobody would wait for them anyway.
+bool is_hidden_now(const Facts& facts) {
+    return facts.is_hidden && !(facts.is_elective && facts.totals.service == Service::from_memory);
+}
+
 // Few accesses, or storage that does not make each of them wait. They are made at once: hidden output does
 // not wait for them.
 bool are_mailboxes_served(const Facts& facts) {
     const bool waits_for_each = facts.is_write && facts.totals.service != Service::from_memory;
     return facts.totals.error_code == 0 && facts.totals.size_bytes > 0 && facts.are_all_in_mailboxes &&
            !facts.totals.any.has_device_memory &&
-           (!waits_for_each || (!facts.is_hidden && facts.num_written_runs <= policy().most_waiting_runs));
+           (!waits_for_each ||
+            (!is_hidden_now(facts) && facts.num_written_runs <= policy().most_waiting_runs));
 }
 
 // The first rule that holds decides.
 PathAndWhy path_of(const FileSetting& setting, const Facts& facts) {
     const RequestTotals& totals = facts.totals;
     if (totals.error_code != 0 || totals.size_bytes == 0) return {Path::nothing, Why::no_data};
+    if (facts.meets_hidden) return {Path::settle, Why::meets_hidden};
     if (totals.any.has_device_memory) return {Path::two_phase, Why::device_memory};
     if (setting.has_limit) return {Path::two_phase, Why::has_limit};
     if (are_mailboxes_served(facts)) return {Path::mailbox, Why::fits_mailboxes};
     if (facts.is_write && setting.shares_blocks) return {Path::two_phase, Why::shares_blocks};
     if (setting.shuffle == ShuffleHint::never) return {Path::own_pieces, Why::hint_never};
     if (setting.shuffle == ShuffleHint::always) return {Path::two_phase, Why::hint_always};
-    if (facts.is_hidden) return {Path::two_phase, Why::hidden};
+    if (is_hidden_now(facts)) return {Path::two_phase, Why::hidden};
     if (totals.smallest_mean_piece_bytes >= setting.large_piece_bytes)
         return {Path::own_pieces, Why::large_pieces};
     if (totals.service == Service::from_memory) return in_memory(setting, facts);
@@ -94,6 +102,8 @@ const char* text_of(Why why) {
             return "hakobi_shuffle=always";
         case Why::hidden:
             return "hidden output does not wait for the storage";
+        case Why::meets_hidden:
+            return "hidden writes to the same bytes come first";
         case Why::one_rank_has_data:
             return "one rank alone has data, and the storage serves it from memory";
         case Why::large_pieces:
@@ -127,8 +137,8 @@ Choice choose(const FileSetting& setting, const Facts& facts) {
 }
 
 bool may_run_ahead(const FileSetting& setting, const Facts& facts) {
-    return setting.has_own_errors && !setting.has_limit && setting.num_ranks > 1 && !facts.is_hidden &&
-           setting.shuffle == ShuffleHint::automatic && facts.has_one_piece_a_rank;
+    return setting.has_own_errors && !setting.has_limit && setting.num_ranks > 1 && !is_hidden_now(facts) &&
+           !facts.follows_hidden && setting.shuffle == ShuffleHint::automatic && facts.has_one_piece_a_rank;
 }
 
 AheadTerms terms_after(const FileSetting& setting, const Facts& facts) {

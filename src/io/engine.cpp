@@ -34,11 +34,13 @@
 // device copies to and from collective buffers (device_memory.hpp).
 //
 // The file's next call waits at its start for the last file accesses of a hidden write, and its first summary
-// carries their error. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
+// carries their error; elective hidden writes (hidden_writes.hpp) wait only for those to the same bytes. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
 // (crew.hpp).
 
 #include "io/engine.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -46,6 +48,7 @@
 #include "base/guard.hpp"
 #include "io/ahead.hpp"
 #include "io/choice.hpp"
+#include "io/hidden_writes.hpp"
 #include "io/meeting.hpp"
 #include "io/opening.hpp"
 #include "io/paths/in_line.hpp"
@@ -55,6 +58,7 @@
 #include "io/report.hpp"
 #include "io/shared_control.hpp"
 #include "mpi/comm_state.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -93,13 +97,16 @@ struct Engine::Impl {
     SharedControl control;
     Account account;
     Ahead ahead;
+    HiddenWrites hidden_writes{comm, file, control};
     paths::OwnPieces own_pieces{comm, setting, options, file, control, account};
-    paths::TwoPhase two_phase{comm, setting, options, file, control, account};
+    paths::TwoPhase two_phase{comm, setting, options, file, control, account, hidden_writes};
     paths::Mailbox mailbox{setting, file, control};
     Meeting meeting{
-        comm, setting, file, control, ahead, account, [this](const Choice& choice, const Facts& facts) {
-            return lead(choice, facts);
-        }};
+        comm,    setting,
+        file,    control,
+        ahead,   hidden_writes,
+        account, [this](const Choice& choice, const Facts& facts) {
+            return lead(choice, facts); }};
 
     mpi::Agreed call(const Request& request, Progress& progress);
     [[nodiscard]] bool is_one_access(const Request& request, const Progress& progress) const;
@@ -133,7 +140,8 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
         account.explainer.alone(Why::only_rank, request.is_write, request.file.size_bytes());
         paths::move_in_line(request, *file, account, progress);
         agreed = {std::move(progress.status), 0};
-    } else if (!request.is_hidden && ahead.passes(request.is_write, request.file, !progress.status.ok())) {
+    } else if ((!request.is_hidden || request.is_elective) &&
+               ahead.passes(request.is_write, request.file, !progress.status.ok())) {
         agreed = run_ahead(request, progress);
     } else {
         agreed = run_together(request, progress);
@@ -147,10 +155,11 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
 
 // Nobody to meet, nothing to gather, and nothing to wait for.
 bool Engine::Impl::is_one_access(const Request& request, const Progress& progress) const {
-    return setting.num_ranks == 1 && progress.status.ok() && !request.is_hidden &&
-           request.device == nullptr && !two_phase.has_pending() && file.is_open() &&
-           setting.shuffle == ShuffleHint::automatic && !setting.has_limit && !setting.is_direct_io &&
-           paths::is_one_short_piece(request);
+    const bool is_hidden =
+        request.is_hidden && !(request.is_elective && file.service() == Service::from_memory);
+    return setting.num_ranks == 1 && progress.status.ok() && !is_hidden && request.device == nullptr &&
+           !two_phase.has_pending() && file.is_open() && setting.shuffle == ShuffleHint::automatic &&
+           !setting.has_limit && !setting.is_direct_io && paths::is_one_short_piece(request);
 }
 
 // Without a meeting (ahead.hpp): an error is this rank's own.
@@ -196,7 +205,15 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
     // An error that the last call left untold comes before this call's own mistake: no other call would tell
     // it.
     Status mistake = std::exchange(progress.status, two_phase.take_undone());
-    two_phase.wait(progress);
+    const auto settle = [&] {
+        two_phase.wait(progress);
+        hidden_writes.forget();
+    };
+    if (request.is_elective) {
+        two_phase.take_over(progress);
+    } else {
+        settle();
+    }
     progress.status.keep_first(std::move(mistake));
     progress.is_ordered = !progress.status.ok() || request.file.is_ordered();
     for (bool is_first = true;; is_first = false) {
@@ -206,6 +223,10 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
         account.explainer.path(choice, met.totals, request.is_write);
         if (choice.path == Path::mailbox) mailbox.collect(request, progress);
         if (met.totals.any.has_given_up) two_phase.abandon_buffers();
+        if (met.agreed.status.ok() && choice.path == Path::settle) {
+            settle();
+            continue;
+        }
         if (!met.agreed.status.ok() || choice.path == Path::mailbox || choice.path == Path::nothing)
             return met.agreed;
         if (choice.path == Path::own_pieces || !progress.is_ordered) {
@@ -249,6 +270,11 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     const Aggregators& aggregators = impl->two_phase.aggregators();
     if (status.ok() && aggregators.my_domain >= 0) status = impl->file.need();
     if (comm.num_nodes() > 1 && !opening.has_failed) status.keep_first(impl->file.agree());
+    if (impl->setting.may_hide && comm.num_nodes() > 1) {
+        std::array<std::int64_t, 1> cannot{impl->hidden_writes.prepare() ? 0 : 1};
+        mpi::all_max(comm, cannot);
+        impl->setting.may_hide = cannot[0] == 0;
+    }
     impl->account.wants = opening.wants;
     impl->account.call_log = CallLog(opening.wants.profile);
     impl->account.explainer = Explainer(comm.rank(), file.shown);
@@ -310,6 +336,45 @@ mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region
     return agreed;
 }
 
+mpi::Agreed Engine::write_all_electively(const Region& file, const std::byte* origin, const Region& memory,
+                                         const Status& local) {
+    if (!impl_->setting.may_hide) return write_all(file, origin, memory, local);
+    Progress progress{.status = local};
+    return impl_->call({.is_write = true,
+                        .is_hidden = true,
+                        .is_elective = true,
+                        .file = file,
+                        .memory = memory,
+                        .origin = const_cast<std::byte*>(origin)},
+                       progress);
+}
+
+bool Engine::may_hide() const {
+    return impl_->setting.may_hide;
+}
+
+HiddenWrites& Engine::hidden_writes() {
+    return impl_->hidden_writes;
+}
+
+bool Engine::has_failed_hidden() const {
+    return impl_->two_phase.has_failed();
+}
+
+Status Engine::take_hidden_error() {
+    Progress progress{.status = impl_->two_phase.take_undone()};
+    impl_->two_phase.wait(progress);
+    return std::move(progress.status);
+}
+
+bool Engine::leave_behind(std::function<void(bool is_stored)> at_end) {
+    const int domain = impl_->two_phase.aggregators().my_domain;
+    if (domain < 0 || is_stored()) return true;
+    if (impl_->hidden_writes.hold(domain, std::move(at_end))) return true;
+    (void)wait_for_own_storage();
+    return false;
+}
+
 std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std::span<std::byte> bytes,
                                          std::int64_t& bytes_moved) {
     Impl& impl = *impl_;
@@ -338,12 +403,11 @@ std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std
 }
 
 bool Engine::is_stored() const {
-    const auto& phase = impl_->two_phase.phase();
-    return !phase || phase->is_over();
+    return std::ranges::all_of(impl_->two_phase.phases(), [](const auto& phase) { return phase->is_over(); });
 }
 
 double Engine::wait_for_own_storage() {
-    if (const auto& phase = impl_->two_phase.phase()) Pipeline::wait_until_over(impl_->comm, *phase);
+    impl_->two_phase.wait_until_over();
     return counters().storage_end_s;
 }
 
@@ -372,7 +436,7 @@ mpi::Agreed Engine::close() {
 
 EngineCounters Engine::counters() const {
     EngineCounters counters = impl_->account.counters;
-    if (const auto& phase = impl_->two_phase.phase()) add_storage(*phase, counters);
+    for (const auto& phase : impl_->two_phase.phases()) add_storage(*phase, counters);
     return counters;
 }
 

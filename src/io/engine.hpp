@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "region/region.hpp"
 
 namespace hakobi::io {
+
+class HiddenWrites;
 
 /// Collective reads and writes of one open file: two-phase I/O whose shuffle and file access overlap.
 ///
@@ -50,6 +53,24 @@ class Engine {
                                 const Status& local = {}, const WhenStored& when_stored = {},
                                 DeviceMemory* device = nullptr);
     mpi::Agreed wait();
+    /// write_all for a program that does not know of hidden writes: the same without the wait for storage
+    /// where `may_hide` and the storage makes requests wait. Later calls of this kind do not wait for it,
+    /// unless they write the same bytes; all others do. The first to come after an error reports it, and has
+    /// done nothing then.
+    mpi::Agreed write_all_electively(const Region& file, const std::byte* origin, const Region& memory,
+                                     const Status& local = {});
+    /// Whether such a call may be hidden on this file; equal on all ranks. Local.
+    [[nodiscard]] bool may_hide() const;
+    /// For ranks that must see, or come behind, what is under way. Local; hidden_writes.hpp has the threads.
+    [[nodiscard]] HiddenWrites& hidden_writes();
+    /// Whether this rank knows of an error that no call has reported. Local.
+    [[nodiscard]] bool has_failed_hidden() const;
+    /// Waits for this rank's accesses, and takes their error from the call that would have reported it. Local;
+    /// where no collective call comes any more.
+    [[nodiscard]] Status take_hidden_error();
+    /// Before the program goes on as if the file were whole: HiddenWrites::hold for what this rank has under
+    /// way. Where that cannot be it waits, and returns false. Local.
+    bool leave_behind(std::function<void(bool is_stored)> at_end);
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;
     /// Waits until they are; what storage said stays for the next collective call, or `close`. Returns

@@ -60,6 +60,7 @@ Met Meeting::between_nodes(const Request& request, const Progress& progress, con
     ReducedSummary sums = reduced(summary_of(request, progress, coming), comm_.rank());
     mpi::all_max_and_sum(comm_, sums.maxima, sums.sums);
     Facts facts{.is_write = request.is_write, .is_hidden = request.is_hidden, .totals = total_of(sums)};
+    add_hidden(request, facts);
     Met met{facts.totals, choose(setting_, facts), {}};
     if (facts.totals.error_code != 0) met.agreed = mpi::agree(comm_, progress.status);
     return met;
@@ -134,11 +135,19 @@ void Meeting::try_storage(const Request& request, Progress& progress) {
     progress.status = tried.status;
 }
 
+void Meeting::add_hidden(const Request& request, Facts& facts) const {
+    if (!request.is_elective) return;
+    facts.is_elective = true;
+    facts.follows_hidden = hidden_writes_.is_any();
+    facts.meets_hidden = hidden_writes_.meets(facts.totals.begin_bytes, facts.totals.end_bytes);
+}
+
 Facts Meeting::facts_of(const Request& request) const {
     const std::span<RankPlace> places = control_.places();
     std::vector<RequestSummary> requests;
     for (const RankPlace& each : places) requests.push_back(each.request);
     Facts facts{.is_write = request.is_write, .is_hidden = request.is_hidden, .totals = total_of(requests)};
+    add_hidden(request, facts);
     facts.are_all_in_mailboxes =
         std::ranges::all_of(places, [](const RankPlace& each) { return each.is_small != 0; });
     facts.has_one_piece_a_rank =

@@ -81,6 +81,7 @@ Result<double> seconds(Name name, Value value) {
 constexpr std::array<std::string_view, 3> accesses = {"threads", "uring", "posix"};
 constexpr std::array<std::string_view, 3> shuffles = {"auto", "always", "never"};
 constexpr std::array<std::string_view, 2> carriers = {"auto", "library"};
+constexpr std::array<std::string_view, 3> hidings = {"off", "write", "close"};
 constexpr std::array<std::string_view, 2> treatments = {"auto", "untouched"};
 constexpr std::array<std::string_view, 3> romio_switch = {"automatic", "enable", "disable"};
 constexpr std::array<std::string_view, 6> yes_and_no = {"true", "false", "1", "0", "enable", "disable"};
@@ -153,7 +154,7 @@ Status set_sieving(Name name, Value value, EngineOptions& options) {
 }
 
 // A row has no `get` where another hint says the same.
-constexpr std::array<Hint, 21> table = {{
+constexpr std::array<Hint, 22> table = {{
     hint<&EngineOptions::cb_nodes, count<1 << 24>>("cb_nodes"),
     {"cb_config_list", set_config_list, nullptr},
     hint<&EngineOptions::aggregators_per_node, count<most_aggregators>>("hakobi_aggregators_per_node"),
@@ -174,6 +175,7 @@ constexpr std::array<Hint, 21> table = {{
     hint<&EngineOptions::server_requests, count<256>>("hakobi_server_requests"),
     hint<&EngineOptions::storage_timeout_s, seconds>("hakobi_storage_timeout_s"),
     hint<&EngineOptions::nonblocking, word<carriers>>("hakobi_nonblocking"),
+    hint<&EngineOptions::hidden, word<hidings>>("hakobi_hidden"),
     hint<&EngineOptions::direct_io, yes>("hakobi_direct_io"),
     hint<&EngineOptions::profile, yes>("hakobi_profile"),
 }};

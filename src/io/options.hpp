@@ -36,8 +36,11 @@ struct EngineOptions {
     double storage_timeout_s =
         0;  ///< an access that takes longer is an error; 0: none does (hakobi_storage_timeout_s)
     std::string nonblocking =
-        "auto";              ///< the drop-in's nonblocking and split collectives: "auto", or "library"
-                             ///< (hakobi_nonblocking)
+        "auto";  ///< the drop-in's nonblocking and split collectives: "auto", or "library"
+                 ///< (hakobi_nonblocking)
+    /// "off", "write" or "close": blocking collective writes under the drop-in leave their accesses
+    /// behind, and so may MPI_File_close (hakobi_hidden).
+    std::string hidden = "off";
     bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)
 };

@@ -48,6 +48,7 @@ void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     phase->num_open.store(2 * num_turns, std::memory_order_relaxed);
     phase->num_accesses.store(num_turns, std::memory_order_relaxed);
     if (num_turns == 0 && phase->task.when_stored) phase->status = phase->task.when_stored();
+    if (num_turns == 0 && phase->task.when_over) phase->task.when_over(false);
     if (const double limit_s = phase->task.timeout_s; limit_s > 0)
         looks_.every_s.store(std::min(looks_.every_s.load(), limit_s / 4), std::memory_order_relaxed);
     {
@@ -315,6 +316,7 @@ void Pipeline::conclude(Job& job, bool was_accessed) {
     const bool is_last = phase->num_accesses.fetch_sub(1, std::memory_order_acq_rel) == 1;
     if (is_last && phase->task.when_stored && !phase->has_failed.load())
         status.keep_first(phase->task.when_stored());
+    if (is_last && phase->task.when_over) phase->task.when_over(phase->has_failed.load());
     ended(*phase, std::move(status));
 }
 

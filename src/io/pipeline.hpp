@@ -53,6 +53,8 @@ struct PhaseTask {
     Timeline* timeline = nullptr;
     std::function<Status()>
         when_stored;  ///< called by the thread that ends the last access, unless one has failed
+    std::function<void(bool has_failed)> when_over =
+        {};  ///< the same, also where one has failed; before the phase is over
     std::shared_ptr<ServerWatch>
         servers;              ///< of a file with stripes, or with a limit: who is throttled, and who is late
     bool tells_late = false;  ///< on stderr, as soon as a server is late

@@ -34,7 +34,10 @@ struct WhenStored {
 /// the memory that it refers to is lent until the call returns.
 struct Request {
     bool is_write = false;
-    bool is_hidden = false;              ///< the call returns when the bytes are out of this rank's memory
+    bool is_hidden = false;  ///< the call returns when the bytes are out of this rank's memory
+    /// Such a write of a program that has not asked for it call by call (hidden_writes.hpp): hidden only where
+    /// the storage makes requests wait, and it follows others of its kind without a wait.
+    bool is_elective = false;
     const Region& file;                  ///< offsets from the start of the file
     const Region& memory;                ///< offsets from `origin`
     std::byte* origin = nullptr;         ///< only read from by a write

@@ -8,6 +8,7 @@
 
 #include "mpi/agree.hpp"
 #include "mpiio/errors.hpp"
+#include "mpiio/hidden.hpp"
 #include "mpiio/hints.hpp"
 #include "mpiio/library.hpp"
 #include "mpiio/report.hpp"
@@ -98,6 +99,7 @@ Request described(OpenFile& file, const Access& access) {
 
 /// The part of a rank that the engine cannot describe, by the MPI library alone.
 Outcome perform_alone(OpenFile& file, const Access& access, const Request& request) {
+    settle(file);
     file.counts.add(Passed::pattern);
     MPI_Status status;
     const auto call = [&](MPI_File handle) {
@@ -182,12 +184,14 @@ std::shared_ptr<Operation> start(OpenFile& file, const Access& access) {
     operation->file = std::move(request.file);
     operation->memory = std::move(request.memory);
     file.counts.take(access.is_write);
+    settle(file);
     file.counts.queued.fetch_add(1, std::memory_order_relaxed);
     file.queue->start(operation, [&file] { return local_options(file, file.facts.rank == 0); });
     return operation;
 }
 
 Outcome perform(OpenFile& file, const Access& access) {
+    settle_others(file);
     if (std::optional<Outcome> done = perform_ahead(file, access)) return *done;
     const Request request = described(file, access);
     file.counts.take(access.is_write);
@@ -198,7 +202,7 @@ Outcome perform(OpenFile& file, const Access& access) {
     if (!access.is_write) {
         agreed = engine.read_all(request.file, memory, request.memory, outcome.bytes, request.status);
     } else {
-        agreed = engine.write_all(request.file, memory, request.memory, request.status);
+        agreed = engine.write_all_electively(request.file, memory, request.memory, request.status);
         outcome.bytes = request.bytes;
         file.engine_side.has_unsynced_writes = true;
     }
@@ -206,7 +210,12 @@ Outcome perform(OpenFile& file, const Access& access) {
         if (request.moved_bytes != 0) file.library_side.advance_pointer(-request.moved_bytes);
         outcome.bytes = 0;
         outcome.is_passed = !agreed.is_own && !engine.is_usable();
-        if (!agreed.is_own) (void)file.engine_side.close();
+        mpi::Agreed closed;
+        if (!agreed.is_own) closed = file.engine_side.close();
+        if (outcome.is_passed && !closed.status.ok()) {  // of hidden writes: nobody else would tell
+            outcome.is_passed = false;
+            agreed = std::move(closed);
+        }
         if (outcome.is_passed) {
             file.counts.untake(access.is_write);
             give_up(file, agreed.status);

@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include "io/hidden_writes.hpp"
+#include "mpiio/hidden.hpp"
+
 namespace hakobi::mpiio {
 namespace {
 
@@ -38,6 +41,7 @@ mpi::Agreed EngineSide::open(const FileFacts& facts, const io::EngineOptions& op
     const std::unique_lock lock(use_);
     engine_ = std::move(engine);
     if (leaves_holes_) engine_->leave_holes();
+    if (engine_->may_hide()) expect_hidden_writes();
     return agreed;
 }
 
@@ -66,6 +70,22 @@ void EngineSide::leave_holes() {
     if (leaves_holes_.exchange(true)) return;
     const std::shared_lock lock(use_);
     if (engine_ != nullptr) engine_->leave_holes();
+}
+
+bool EngineSide::has_hidden(std::int64_t begin_bytes, std::int64_t end_bytes) {
+    const std::shared_lock lock(use_);
+    return engine_ != nullptr && engine_->may_hide() &&
+           engine_->hidden_writes().has_open(begin_bytes, end_bytes);
+}
+
+std::int64_t EngineSide::hidden_end_bytes() {
+    const std::shared_lock lock(use_);
+    return engine_ != nullptr && engine_->may_hide() ? engine_->hidden_writes().open_end_bytes() : 0;
+}
+
+void EngineSide::wait_for_hidden() {
+    const std::shared_lock lock(use_);
+    if (engine_ != nullptr && engine_->may_hide()) engine_->hidden_writes().wait();
 }
 
 int EngineSide::lock_descriptor(const FileFacts& facts) {

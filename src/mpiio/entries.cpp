@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "mpiio/entry.hpp"
 #include "mpiio/errors.hpp"
+#include "mpiio/hidden.hpp"
 #include "mpiio/hints.hpp"
 #include "mpiio/info.hpp"
 #include "mpiio/opening.hpp"
@@ -45,6 +47,8 @@ int pass_of_one(OpenFile* known, MPI_File file, const Call& call) {
 /// called.
 int set_size_late(OpenFile& file, MPI_Offset size) {
     file.wait_for_queue();
+    // What is under way may pass a file that grows behind it.
+    if (size < hidden_end_bytes(file)) settle(file);
     (void)agreed_error(file, MPI_SUCCESS);  // no rank is before its accesses so far
     int error = !file.facts.can_write() ? MPI_ERR_READ_ONLY : size < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
     if (error == MPI_SUCCESS && file.facts.rank == 0 &&
@@ -101,6 +105,7 @@ HAKOBI_EXPORT int hakobi_File_set_view(MPI_File file, MPI_Offset displacement, M
 HAKOBI_EXPORT int hakobi_File_set_atomicity(MPI_File file, int flag) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
+    if (known != nullptr) settle(*known);
     const int error =
         pass_of_all(known, file, [&](MPI_File at) { return library.File_set_atomicity(at, flag); });
     if (error != MPI_SUCCESS || known == nullptr) return error;
@@ -239,10 +244,15 @@ HAKOBI_EXPORT int hakobi_File_get_group(MPI_File file, MPI_Group* group) {
 
 HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
     using namespace hakobi::mpiio;
-    OpenFile* const known = entered_late(file);
-    if (known == nullptr) return pass(file, [&] { return library.File_get_size(file, size); });
+    OpenFile* const known = entered(file);
+    if (known == nullptr || !known->library_side.is_placeholder) {
+        const int error = pass(file, [&] { return library.File_get_size(file, size); });
+        if (known != nullptr && error == MPI_SUCCESS)
+            *size = std::max<MPI_Offset>(*size, hidden_end_bytes(*known));
+        return error;
+    }
     known->engine_side.wait_for_left_calls();
-    const std::int64_t bytes = known->facts.size_bytes();
+    const std::int64_t bytes = size_bytes(*known);
     if (bytes < 0) return told(*known, MPI_FILE_NULL, error_class_of(hakobi::code_of_errno(errno)));
     *size = bytes;
     return MPI_SUCCESS;
@@ -253,11 +263,13 @@ HAKOBI_EXPORT int hakobi_File_set_size(MPI_File file, MPI_Offset size) {
     OpenFile* const known = entered_late(file);
     if (known != nullptr && known->library_side.handles.file() == MPI_FILE_NULL)
         return set_size_late(*known, size);
+    if (OpenFile* const found = entered(file)) settle(*found);
     return pass_of_all(known, file, [&](MPI_File at) { return library.File_set_size(at, size); });
 }
 
 HAKOBI_EXPORT int hakobi_File_preallocate(MPI_File file, MPI_Offset size) {
     using namespace hakobi::mpiio;
+    if (OpenFile* const found = entered(file)) settle(*found);
     return pass_of_all(entered_late(file), file,
                        [&](MPI_File at) { return library.File_preallocate(at, size); });
 }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "mpiio/hidden.hpp"
+
 namespace hakobi::mpiio {
 
 int start_with_request(OpenFile& file, const Access& access, MPI_Request* request) {
@@ -33,8 +35,8 @@ int refuse_split(const OpenFile& file) {
 
 void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence) {
     file.engine_side.wait_for_left_calls();
-    const std::int64_t size_bytes = file.program.is_native ? file.facts.size_bytes() : -1;
-    const std::int64_t end = size_bytes >= 0 ? file.program.view.etypes_below(size_bytes) : -1;
+    const std::int64_t size = file.program.is_native ? size_bytes(file) : -1;
+    const std::int64_t end = size >= 0 ? file.program.view.etypes_below(size) : -1;
     MPI_Offset from_start = 0;
     if (end < 0 || __builtin_add_overflow(offset, end, &from_start)) return;
     offset = from_start;

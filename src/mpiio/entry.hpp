@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mpiio/access.hpp"
+#include "mpiio/hidden.hpp"
 #include "mpiio/library_call.hpp"
 #include "mpiio/nonblocking.hpp"
 #include "mpiio/requests.hpp"
@@ -54,6 +55,7 @@ int pass_independent(MPI_File handle, const Access& access, Ends ends, const Cal
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
     file->count_passed(Passed::independent);
+    settle_for(*file, access);
     return pass_access_alone(*file, access.pointer(), access.is_write, ends, call);
 }
 
@@ -64,6 +66,7 @@ int pass_ordered(MPI_File handle, const Access& access, const Call& call) {
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
     file->count_passed(Passed::shared_pointer);
+    settle(*file);
     return pass_together(*file, Pointer::unused, call);
 }
 
@@ -86,6 +89,7 @@ int pass_nonblocking_read(MPI_File handle, const Access& access, MPI_Request* re
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
     file->count_passed(Passed::independent);
+    settle_for(*file, access);
     return may_never_end(*file, access)
                ? pass_access_alone(*file, access.pointer(), false, Ends::at_once,
                                    completed(request, blocking))
@@ -110,6 +114,7 @@ int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Reque
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
     if (file->is_queued() && can_make_requests()) return start_with_request(*file, access, request);
     file->count_passed(Passed::nonblocking);
+    settle(*file);
     if (access.is_write) file->program.has_nonblocking_writes = true;
     if (is_collective && !file->library_side.handles.is_view_held_back())
         return pass_together(*file, access.pointer(), call);
@@ -128,6 +133,7 @@ int pass_shared(MPI_File handle, const Access& access, Ends ends, const Call& ca
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused_alone(*file, access); error != MPI_SUCCESS) return error;
     file->count_passed(Passed::shared_pointer);
+    settle(*file);
     if (file->library_side.handles.is_view_held_back()) return refuse_shared(*file);
     const MPI_File at = file->library_side.handles.file();
     int error = MPI_SUCCESS;
@@ -154,7 +160,10 @@ int collective(MPI_File handle, const Access& access, MPI_Status* status, const 
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
     file->wait_for_queue();
-    if (!takes(*file)) return pass_together(*file, access.pointer(), call);
+    if (!takes(*file)) {
+        settle(*file);
+        return pass_together(*file, access.pointer(), call);
+    }
     const Outcome outcome = perform(*file, access);
     if (outcome.is_passed) return pass_together(*file, access.pointer(), call);
     if (outcome.error == MPI_SUCCESS) set_status(status, outcome.bytes);
@@ -177,6 +186,7 @@ int split_begin(MPI_File handle, const Access& access, const Call& call) {
     }
     Outcome outcome{.is_passed = !takes(*file)};
     if (!outcome.is_passed) outcome = perform(*file, access);
+    if (outcome.is_passed) settle(*file);
     if (outcome.is_passed) outcome.error = pass_together(*file, access.pointer(), call);
     if (outcome.error == MPI_SUCCESS) {
         file->program.split = outcome.is_passed ? Split::passed : Split::taken;

@@ -31,8 +31,8 @@ bool may_never_end(OpenFile& file, const Access& access) {
                                file.program.view.etype_bytes(), &position))
         return false;
     const Region asked = file.program.view.bytes(position, bytes);
-    const std::int64_t size_bytes = file.facts.size_bytes();
-    return asked.valid() && size_bytes >= 0 && asked.end_bytes() > size_bytes;
+    const std::int64_t stored_bytes = file.facts.size_bytes();
+    return asked.valid() && stored_bytes >= 0 && asked.end_bytes() > stored_bytes;
 }
 
 int completed_request(const MPI_Status& status, MPI_Request* request) {

@@ -18,8 +18,10 @@
 
 #include "mpi/at_finalize.hpp"
 #include "mpi/messages.hpp"
+#include "mpiio/closing.hpp"
 #include "mpiio/comm_pool.hpp"
 #include "mpiio/errors.hpp"
+#include "mpiio/hidden.hpp"
 #include "mpiio/hints.hpp"
 #include "mpiio/imports.hpp"
 #include "mpiio/library_call.hpp"
@@ -136,7 +138,7 @@ std::string examine(FileFacts& facts, Descriptor opened) {
 }
 
 /// Facts that ranks must know of each other at open; a bit stays when all ranks have it.
-constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8, queued = 16;
+constexpr unsigned opened = 1, taken = 2, silent = 4, late_views = 8, queued = 16, is_sound = 32;
 
 /// Whether the library may open the file and get views when it needs them (library_handles.hpp), as far as
 /// this rank sees. A call with the shared file pointer is one rank's and needs the view on the file's handle:
@@ -152,13 +154,15 @@ bool may_queue(MPI_Info info) {
     return may_use_queue() && options_of(hints_of_info(info), said).nonblocking == "auto";
 }
 
-unsigned flags_of(const std::string& why_not, MPI_Info info) {
-    return opened | (why_not.empty() && may_queue(info) ? queued : 0U) | (why_not.empty() ? taken : 0U) |
-           (wants_profile() || wants_explanation() ? 0U : silent) | (may_be_late() ? late_views : 0U);
+unsigned flags_of(const FileFacts& facts, const std::string& why_not, MPI_Info info) {
+    return opened | (has_failed(facts) ? 0U : is_sound) | (why_not.empty() && may_queue(info) ? queued : 0U) |
+           (why_not.empty() ? taken : 0U) | (wants_profile() || wants_explanation() ? 0U : silent) |
+           (may_be_late() ? late_views : 0U);
 }
 
-/// A program that ends MPI with a file open: its operations are carried out nevertheless.
-void end_queues_at_finalize() {
+/// A program that ends MPI with a file open, or with one that was left behind: its operations are carried out
+/// nevertheless. In one order on all ranks.
+void end_all_at_finalize() {
     static std::once_flag once;
     std::call_once(once, [] {
         mpi::at_finalize(mpi::FinalizeStage::with_others, [] {
@@ -167,6 +171,8 @@ void end_queues_at_finalize() {
                     const Status closed = file->queue->close(file->facts.comms->engine);
                     if (!closed.ok()) std::fprintf(stderr, "hakobi: %s\n", closed.text().c_str());
                 }
+            end_open_files();
+            reap_all();
         });
     });
 }
@@ -199,7 +205,6 @@ void make_queue(OpenFile& file) {
                                                                  .shown = shown,
                                                                  .has_other_nodes = has_other_nodes},
                                                   comms.queue_cores);
-    end_queues_at_finalize();
 }
 
 /// A new file in the table. `why_not`: this rank's reason against the engine; `all`: the flags that all ranks
@@ -215,6 +220,7 @@ OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info)
     file->engine_side.why_not = std::move(why_not);
     file->engine_side.hints = hints_of_info(info);
     explain_why_not(*file);
+    if (has_world()) end_all_at_finalize();
     if ((all & queued) != 0 && file->engine_side.why_not.empty()) make_queue(*file);
     return add_file(std::move(file));
 }
@@ -225,8 +231,9 @@ constexpr std::int64_t not_there = -1, lays_out = std::int64_t{1} << 40;
 
 /// Opens the file without the MPI library where all ranks can: rank 0 makes it, the others look it up.
 /// Collective. False: everything is as before, but that the file may be there, with its layout: `has_layout`
-/// on all ranks.
-bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle, bool& has_layout) {
+/// on all ranks. `is_failed`: one has closed a file of this name that is not stored whole.
+bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle, bool& has_layout,
+               bool& is_failed) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
     FileFacts facts;
@@ -252,7 +259,7 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
         facts.name = name;
         facts.mode = mode;
         why_not = examine(facts, made.is_there ? std::move(made.file) : Descriptor());
-        const unsigned mine = flags_of(why_not, info);
+        const unsigned mine = flags_of(facts, why_not, info);
         if ((mine & taken) == 0 || (mine & late_views) == 0) return mine & ~opened;
         facts.handle = take_placeholder();
         return facts.handle != MPI_FILE_NULL ? mine : mine & ~opened;
@@ -268,6 +275,7 @@ bool open_late(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_Fil
     OpenFile& file = add(std::move(facts), std::move(why_not), all, info);
     file.library_side.is_placeholder = true;
     file.library_side.handles.start_late(file.facts, info);
+    is_failed = (all & is_sound) == 0;
     return true;
 }
 
@@ -286,6 +294,38 @@ std::string name_for_library(const std::string& name, Descriptor& folder) {
 
 }  // namespace
 
+namespace {
+
+/// Before the file of this name is opened: what is under way of it comes first. The ranks meet when they open.
+void wait_for_file(MPI_Comm comm, const char* name) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    if (const char* const path = rank == 0 ? path_of(name) : nullptr; path != nullptr) wait_until_whole(path);
+}
+
+/// The end of opening a file that is in the table: files that were left behind on its communicator are closed
+/// where they can be, and the error of one of this name is the program's now. Collective. Returns an MPI error
+/// code, the handler of MPI_FILE_NULL called.
+int after_hidden(MPI_File* handle, bool is_failed) {
+    OpenFile* const file = find_file(*handle);
+    if (file == nullptr) return MPI_SUCCESS;
+    settle_others(*file);
+    reap(file->facts.comms, file->facts.identity);
+    // The ranks have reaped together and know alike what that has shown; what was known before, `is_failed`.
+    std::array<int, 1> mine{take_failure(file->facts)}, worst = mine;
+    if (!is_failed && mine[0] == MPI_SUCCESS) return MPI_SUCCESS;
+    if (PMPI_Allreduce(mine.data(), worst.data(), 1, MPI_INT, MPI_MAX, file->facts.comms->comm) !=
+        MPI_SUCCESS)
+        return MPI_SUCCESS;
+    if (worst[0] == MPI_SUCCESS) return MPI_SUCCESS;
+    (void)close_file(handle);
+    *handle = MPI_FILE_NULL;
+    PMPI_File_call_errhandler(MPI_FILE_NULL, worst[0]);
+    return worst[0];
+}
+
+}  // namespace
+
 int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
     // A communicator that MPI_File_open refuses has no collectives to agree by.
     int is_inter = 0;
@@ -293,7 +333,10 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
                          PMPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
     bool has_layout =
         false;  // then the file has been made, and the program has been asked for none that was there
-    if (is_sane && open_late(comm, name, mode, info, handle, has_layout)) return MPI_SUCCESS;
+    bool is_failed = false;
+    if (is_sane && may_close_hidden()) wait_for_file(comm, name);
+    if (is_sane && open_late(comm, name, mode, info, handle, has_layout, is_failed))
+        return after_hidden(handle, is_failed);
     const int mode_there = has_layout ? mode & ~MPI_MODE_EXCL : mode;
     Descriptor folder;
     const std::string name_there = is_sane ? name_for_library(name, folder) : "";
@@ -312,13 +355,15 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
         why_not = examine(facts, Descriptor());
     }
     unsigned all = 0;
-    const auto look = [&](std::int64_t) { return error == MPI_SUCCESS ? flags_of(why_not, info) : 0U; };
+    const auto look = [&](std::int64_t) {
+        return error == MPI_SUCCESS ? flags_of(facts, why_not, info) : 0U;
+    };
     facts.comms = take_comm(comm, 0, opened, look, all);
     if (facts.comms == nullptr) return error;
     OpenFile& file = add(std::move(facts), std::move(why_not), all, info);
     file.library_side.folder = std::move(folder);
     file.library_side.handles.start(file.facts);
-    return error;
+    return after_hidden(handle, (all & is_sound) == 0);
 }
 
 int close_file(MPI_File* handle) {
@@ -333,12 +378,13 @@ int close_file(MPI_File* handle) {
         error = error_class_of(closed);
         if (error != MPI_SUCCESS) PMPI_File_call_errhandler(*handle, error);
     }
-    const bool has_met = file->engine_side.engine() != nullptr;
-    if (has_met) {
+    const bool is_left = error == MPI_SUCCESS && leave_behind(file);
+    const bool has_met = is_left || file->engine_side.engine() != nullptr;
+    if (has_met && !is_left) {
         const int met = result_of(*file, "MPI_File_close", file->engine_side.close());
         if (error == MPI_SUCCESS) error = met;
     }
-    if (file->facts.is_reported) report(*file);
+    if (file->facts.is_reported && !is_left) report(*file);
     library_side.handles.close_own();
     // Nobody returns before all have come, as from the engine's close and the library's.
     if (!has_met && file->facts.num_ranks > 1 && library_side.handles.file() == MPI_FILE_NULL)
@@ -351,6 +397,10 @@ int close_file(MPI_File* handle) {
     } else {
         closed = pass(*handle, [&] { return library.File_close(handle); });
     }
+    if (is_left) add_closing(file);
+    if (!is_left && has_met && error == MPI_SUCCESS && closed == MPI_SUCCESS && file->counts.writes > 0 &&
+        may_close_hidden() && file->facts.comms->engine.node_rank() == 0)
+        remove_leftover(file->facts);
     give_back(file->facts.comms);
     return error != MPI_SUCCESS ? error : closed;
 }

@@ -16,7 +16,7 @@
 namespace hakobi::io::paths {
 
 TwoPhase::~TwoPhase() {
-    if (phase_) (void)Pipeline::wait({}, *phase_);  // the Comm may be free
+    for (const auto& phase : phases_) (void)Pipeline::wait({}, *phase);  // the Comm may be free
 }
 
 void TwoPhase::choose_aggregators(bool is_cycle_chosen, const FileStripes& stripes) {
@@ -112,7 +112,8 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
                             num = plan.domains.num_domains] { return told(*file, domain, num); };
         if (totals.any.has_device_memory) task.when_stored = both(std::move(task.when_stored));
     }
-    phase_ = crew_->begin(comm_, std::move(task));
+    if (request.is_elective && is_last) task.when_over = hidden_writes_.end();
+    phases_.push_back(crew_->begin(comm_, std::move(task)));
 }
 
 // A device may fail to give what is being stored: told by the last of the storage and of `confirm`.
@@ -173,6 +174,11 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     const bool is_last = request.is_hidden && plan.domains.end_bytes >= totals.end_bytes;
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();
+    // The barriers below follow: no rank returns before.
+    if (request.is_elective && is_last) {
+        hidden_writes_.note(totals.begin_bytes, totals.end_bytes);
+        if (domain >= 0) progress.status.keep_first(hidden_writes_.begin(domain));
+    }
 
     if (comm_.num_nodes() > 1) describe(file, plan, progress.descriptions);
     const double start_s = now_s();
@@ -208,17 +214,41 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
 }
 
 void TwoPhase::wait(Progress& progress) {
-    if (!phase_) return;
+    if (!phases_.empty()) conclude(std::exchange(phases_, {}), progress);
+}
+
+void TwoPhase::take_over(Progress& progress) {
+    const auto first_open =
+        std::ranges::find_if(phases_, [](const auto& phase) { return !phase->is_over(); });
+    if (first_open == phases_.begin()) return;
+    const std::vector<std::shared_ptr<Phase>> over(phases_.begin(), first_open);
+    phases_.erase(phases_.begin(), first_open);
+    conclude(over, progress);
+}
+
+bool TwoPhase::has_failed() const {
+    return !hidden_.undone.ok() ||
+           std::ranges::any_of(phases_, [](const auto& phase) { return phase->has_failed.load(); });
+}
+
+void TwoPhase::wait_until_over() {
+    for (const auto& phase : phases_) Pipeline::wait_until_over(comm_, *phase);
+}
+
+void TwoPhase::conclude(const std::vector<std::shared_ptr<Phase>>& over, Progress& progress) {
     const double start_s = now_s();
-    Status status = Pipeline::wait(comm_, *phase_);
+    bool has_accessed = false;
+    for (const std::shared_ptr<Phase>& phase : over) {
+        progress.status.keep_first(Pipeline::wait(comm_, *phase));
+        health_.has_given_up = health_.has_given_up || phase->has_given_up.load();
+        has_accessed = has_accessed || phase->task.num_turns() > 0;
+        add_storage(*phase, account_.counters);
+    }
     account_.counters.wait_buffer_s += now_s() - start_s;
-    progress.status.keep_first(std::move(status));
     // Before the ranks meet again, and another node writes beside what lies in this one's cache.
     if (setting_.shares_blocks && file_.name().is_writable) progress.status.keep_first(file_->sync());
     if (account_.servers) account_.explainer.servers(*account_.servers);
-    health_.has_given_up = health_.has_given_up || phase_->has_given_up.load();
-    if (phase_->task.num_turns() > 0) file_.learn(crew_->service_of(*file_));
-    add_storage(*std::exchange(phase_, {}), account_.counters);
+    if (has_accessed) file_.learn(crew_->service_of(*file_));
 }
 
 }  // namespace hakobi::io::paths

@@ -4,9 +4,11 @@
 #include <functional>
 #include <hakobi/comm.hpp>
 #include <memory>
+#include <vector>
 
 #include "io/choice.hpp"
 #include "io/crew.hpp"
+#include "io/hidden_writes.hpp"
 #include "io/opened_file.hpp"
 #include "io/options.hpp"
 #include "io/pipeline.hpp"
@@ -24,13 +26,14 @@ namespace hakobi::io::paths {
 class TwoPhase {
   public:
     TwoPhase(const Comm& comm, const FileSetting& setting, const EngineOptions& options, OpenedFile& file,
-             SharedControl& control, Account& account)
+             SharedControl& control, Account& account, HiddenWrites& hidden_writes)
         : comm_(comm),
           setting_(setting),
           options_(options),
           file_(file),
           control_(control),
-          account_(account) {}
+          account_(account),
+          hidden_writes_(hidden_writes) {}
     /// Waits for what is under way. Local.
     ~TwoPhase();
     TwoPhase(const TwoPhase&) = delete;
@@ -49,6 +52,10 @@ class TwoPhase {
                      Progress& progress);
     /// Waits until this rank's accesses are over; what storage said goes to the progress. Local.
     void wait(Progress& progress);
+    /// The same of those that are over, without a wait.
+    void take_over(Progress& progress);
+    /// Waits until they are over, and leaves what storage said. Local.
+    void wait_until_over();
 
     /// All ranks have got their values out of devices, for a hidden call whose writers are told only then.
     /// Local.
@@ -57,8 +64,11 @@ class TwoPhase {
     void leave_undone(Status status) { hidden_.undone = std::move(status); }
     [[nodiscard]] Status take_undone() { return std::exchange(hidden_.undone, {}); }
     /// Local: this rank has accesses under way, or an error that nobody has heard of.
-    [[nodiscard]] bool has_pending() const { return phase_ != nullptr || !hidden_.undone.ok(); }
-    [[nodiscard]] const std::shared_ptr<Phase>& phase() const { return phase_; }
+    [[nodiscard]] bool has_pending() const { return !phases_.empty() || !hidden_.undone.ok(); }
+    /// Local: one of them has failed so far, or nobody has heard of an error.
+    [[nodiscard]] bool has_failed() const;
+    /// This rank's accesses under way, and those that nobody has waited for.
+    [[nodiscard]] const std::vector<std::shared_ptr<Phase>>& phases() const { return phases_; }
     /// False once buffers or threads could not be had. Equal on all ranks.
     [[nodiscard]] bool is_usable() const { return health_.is_usable; }
     /// An access of this rank may never end: its error is told, or is about to be. Local.
@@ -70,6 +80,7 @@ class TwoPhase {
 
   private:
     Status set_up_buffers(bool is_hidden);
+    void conclude(const std::vector<std::shared_ptr<Phase>>& over, Progress& progress);
     [[nodiscard]] Domains domains_of(const RequestTotals& totals, int num_lanes) const;
     std::function<Status()> both(std::function<Status()> tell);
     [[nodiscard]] std::shared_ptr<ServerWatch> watch();
@@ -87,6 +98,7 @@ class TwoPhase {
     OpenedFile& file_;
     SharedControl& control_;
     Account& account_;
+    HiddenWrites& hidden_writes_;
     Aggregators aggregators_;
     Crew* crew_ = nullptr;  // the Comm's
     struct OfFile {
@@ -98,7 +110,8 @@ class TwoPhase {
     };
     OfFile of_file_;
     Health health_;
-    std::shared_ptr<Phase> phase_;  // of an aggregator, until it has been waited for
+    // Of an aggregator, until they have been waited for: several only of elective hidden calls.
+    std::vector<std::shared_ptr<Phase>> phases_;
     /// The state of a hidden call.
     struct Hidden {
         Status undone;

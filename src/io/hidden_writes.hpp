@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <hakobi/comm.hpp>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "io/opened_file.hpp"
+#include "io/shared_control.hpp"
+
+namespace hakobi::io {
+
+/// Elective hidden writes of one file (Request::is_elective): which bytes of it may still be on their way to
+/// storage, and who waits for them.
+///
+///  1. Every rank knows the range of each such call: the ranks have met (`note`). A collective call that does
+///     not follow them without a wait has waited for them, and they are forgotten, on all ranks alike.
+///  2. Before a rank can return from a call, each aggregator of it counts it as open (`begin`); whoever ends
+///     its last access counts it as over, also where that failed.
+///  3. A rank alone, which must see the bytes or come behind them, waits until nothing is open (`wait`): by a
+///     count in the memory that the node shares; between nodes by locks. There each aggregator holds one byte
+///     of the file far behind its end locked (an open file description's lock) while it has something open. A
+///     process that ends loses the lock.
+///  4. `hold` takes that lock on one node, too: for ranks that have never opened the file.
+///
+/// `begin` is collective in that all aggregators call it. All other functions are local; any thread, but for
+/// `note`, `forget` and `begin`, which belong to the thread of the collective calls.
+class HiddenWrites {
+  public:
+    HiddenWrites(const Comm& comm, OpenedFile& file, SharedControl& control);
+
+    /// Opens what `wait` needs. Whether this rank can do its part.
+    [[nodiscard]] bool prepare();
+
+    void note(std::int64_t begin_bytes, std::int64_t end_bytes);
+    void forget();
+    /// Whether a call since has written to the range; equal on all ranks.
+    [[nodiscard]] bool meets(std::int64_t begin_bytes, std::int64_t end_bytes) const;
+    [[nodiscard]] bool is_any() const;
+    /// Whether bytes of the range are under way, as far as this rank knows.
+    [[nodiscard]] bool has_open(std::int64_t begin_bytes, std::int64_t end_bytes) const;
+    /// Behind the last byte under way; 0: none.
+    [[nodiscard]] std::int64_t open_end_bytes() const;
+
+    /// The aggregator's `domain`. An error: nobody could wait for it.
+    [[nodiscard]] Status begin(int domain);
+    /// For PhaseTask::when_over.
+    [[nodiscard]] std::function<void(bool has_failed)> end() const;
+
+    /// Until nothing is open on any node; MPI progresses meanwhile.
+    void wait();
+    /// No further call comes, and the file is to be left before its bytes are stored: takes the lock where
+    /// this aggregator has something open. `at_end` is called by whoever ends the last access, before the lock
+    /// goes, with whether all of them went well. Returns false, and calls nothing, where there is nothing open
+    /// or no lock to be had.
+    [[nodiscard]] bool hold(int domain, std::function<void(bool is_stored)> at_end);
+
+    /// Whether any process of any node holds such a lock on the file of this descriptor: 1, 0, or -1 where
+    /// that cannot be told.
+    [[nodiscard]] static int is_held(int descriptor);
+
+  private:
+    struct Open;  // shared with I/O threads
+    struct Range {
+        std::int64_t begin_bytes, end_bytes;
+    };
+    using Ranges = std::vector<Range>;
+    static void add(Ranges& ranges, const Range& range);
+    [[nodiscard]] static bool overlaps(const Ranges& ranges, std::int64_t begin_bytes,
+                                       std::int64_t end_bytes);
+    [[nodiscard]] bool is_over() const;
+    void forget_own(std::uint64_t num_noted);
+
+    Comm comm_;
+    OpenedFile& file_;
+    SharedControl& control_;
+    std::shared_ptr<Open> open_;
+    Descriptor looking_;  // between nodes
+    mutable std::mutex mutex_;
+    Ranges ranges_;  // since `forget`; equal on all ranks
+    Ranges own_;     // of them those that this rank has not waited for
+    std::uint64_t num_noted_ = 0;
+};
+
+}  // namespace hakobi::io

@@ -1,0 +1,230 @@
+#include "mpiio/closing.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/hidden_writes.hpp"
+#include "mpi/wait.hpp"
+#include "mpiio/errors.hpp"
+#include "mpiio/hidden.hpp"
+#include "mpiio/report.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+struct Left {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<OpenFile>> files;  // of each communicator in the order of the calls
+    std::map<std::string, int> failures;           // classes, by path
+    std::map<std::string, int> pending;            // by how many files of this process a name is used
+};
+
+Left& left() {
+    static auto* const the_left = new Left;  // exit may come after static destructors
+    return *the_left;
+}
+
+constexpr std::string_view suffix = ".hakobi-pending";
+
+/// The name beside the file, this rank's; "" where the file has no name.
+std::string pending_name(const FileFacts& facts) {
+    struct stat found = {};
+    if (::fstat(facts.descriptor.get(), &found) != 0 || found.st_nlink == 0) return {};
+    std::string name = facts.real_path();
+    if (name.empty() || name.front() != '/') return {};
+    name += suffix;
+    if (facts.rank > 0) name += "-" + std::to_string(facts.rank);
+    return name;
+}
+
+bool make_pending(const std::string& name, const FileFacts& facts) {
+    const std::scoped_lock lock(left().mutex);
+    int& num = left().pending[name];
+    if (num == 0) {
+        const Descriptor made(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        std::array<char, 256> host{};
+        (void)::gethostname(host.data(), host.size() - 1);
+        const std::string text = "The file of this name without \"" + std::string(suffix) +
+                                 "\" is not whole while this one is there: rank " +
+                                 std::to_string(facts.rank) + ", process " + std::to_string(::getpid()) +
+                                 " on " + host.data() + ", has bytes of it.\n";
+        const bool is_made = made.get() >= 0 && ::write(made.get(), text.data(), text.size()) ==
+                                                    static_cast<ssize_t>(text.size());
+        if (!is_made) {
+            if (made.get() >= 0) ::unlink(name.c_str());
+            left().pending.erase(name);
+            return false;
+        }
+    }
+    ++num;
+    return true;
+}
+
+void end_pending(const std::string& name, bool is_stored) {
+    const std::scoped_lock lock(left().mutex);
+    const auto found = left().pending.find(name);
+    if (found == left().pending.end() || --found->second > 0) return;
+    left().pending.erase(found);
+    if (is_stored) ::unlink(name.c_str());
+}
+
+void note_failure(OpenFile& file, const mpi::Agreed& agreed) {
+    if (agreed.status.ok()) return;
+    const int error = error_class_of(agreed.status);
+    {
+        const std::scoped_lock lock(left().mutex);
+        left().failures[file.facts.real_path()] = error;
+    }
+    end_with_failure();
+    if (agreed.rank == file.facts.rank) tell_unheard(file, agreed.status);
+}
+
+/// The end of a file that was left behind. Collective over its communicator.
+void finish(OpenFile& file) {
+    if (file.engine_side.engine() != nullptr) note_failure(file, file.engine_side.close());
+    if (file.facts.is_reported) report(file);
+}
+
+std::vector<std::shared_ptr<OpenFile>> left_on(const FileComm* comms) {
+    std::vector<std::shared_ptr<OpenFile>> found;
+    const std::scoped_lock lock(left().mutex);
+    for (const auto& file : left().files)
+        if (comms == nullptr || file->facts.comms.get() == comms) found.push_back(file);
+    return found;
+}
+
+void drop(const std::shared_ptr<OpenFile>& file) {
+    const std::scoped_lock lock(left().mutex);
+    std::erase(left().files, file);
+}
+
+}  // namespace
+
+bool may_close_hidden() {
+    static const bool may = [] {
+        const Result<Hints> hints = io::hints_of_process();
+        if (!hints.ok()) return false;
+        const auto found = hints.value().find("hakobi_hidden");
+        return found != hints.value().end() && found->second == "close";
+    }();
+    return may;
+}
+
+bool leave_behind(const std::shared_ptr<OpenFile>& file) {
+    io::Engine* const engine = file->engine_side.engine();
+    const FileComm& comms = *file->facts.comms;
+    // Equal on all ranks: a communicator that is not kept would be freed, one that several files share has
+    // other calls meanwhile.
+    if (engine == nullptr || !engine->may_hide() || engine->options().hidden != "close" || !comms.is_kept ||
+        comms.num_files != 1 || !engine->hidden_writes().is_any())
+        return false;
+    enum { stored, open, failed };
+    const auto state = [&]() -> std::int64_t {
+        if (!may_close_hidden() || engine->has_failed_hidden()) return failed;
+        return engine->is_stored() ? stored : open;
+    };
+    std::int64_t mine = state();
+    if (mine == open) {
+        const std::string name = pending_name(file->facts);
+        const bool is_made = name.empty() || make_pending(name, file->facts);
+        const bool is_left = is_made && engine->leave_behind([name](bool is_stored) {
+            if (!name.empty()) end_pending(name, is_stored);
+        });
+        if (!is_left) {  // nobody will call: it is stored by now, or will be
+            if (is_made && !name.empty()) end_pending(name, true);
+            (void)engine->wait_for_own_storage();
+            mine = state();
+        }
+    }
+    std::int64_t worst = failed;
+    if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, comms.comm) != MPI_SUCCESS) return false;
+    return worst == open;
+}
+
+void add_closing(std::shared_ptr<OpenFile> file) {
+    const std::scoped_lock lock(left().mutex);
+    left().files.push_back(std::move(file));
+}
+
+void reap(const std::shared_ptr<FileComm>& comms, const FileIdentity& same) {
+    const std::vector<std::shared_ptr<OpenFile>> files = left_on(comms.get());
+    if (files.empty()) return;
+    std::vector<std::int64_t> mine(2 * files.size()), all(mine.size());
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        io::Engine* const engine = files[i]->engine_side.engine();
+        mine[2 * i] = engine != nullptr && !engine->is_stored() ? 1 : 0;
+        mine[2 * i + 1] = same.inode != 0 && files[i]->facts.identity == same ? 1 : 0;
+    }
+    if (PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MAX,
+                       comms->comm) != MPI_SUCCESS)
+        return;
+    std::size_t num_left = files.size();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (all[2 * i] != 0 && all[2 * i + 1] == 0 && num_left < most_closing) continue;
+        finish(*files[i]);
+        drop(files[i]);
+        --num_left;
+    }
+}
+
+void reap_all() {
+    // In the order of all_files, which is the same on the ranks of each communicator.
+    std::vector<std::shared_ptr<OpenFile>> files = left_on(nullptr);
+    std::ranges::stable_sort(files, {}, [](const auto& file) {
+        return std::pair(file->facts.comms->owner, file->facts.comms->id);
+    });
+    for (const auto& file : files) {
+        finish(*file);
+        drop(file);
+    }
+}
+
+void wait_until_whole(const char* path) {
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Descriptor writable(file.get() < 0 ? ::open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK) : -1);
+    const int descriptor = file.get() >= 0 ? file.get() : writable.get();
+    if (descriptor < 0) return;
+    const Comm none;
+    mpi::Wait wait(none);
+    while (io::HiddenWrites::is_held(descriptor) == 1) wait.pause();
+}
+
+bool has_failed(const FileFacts& facts) {
+    if (!may_have_hidden_writes() || facts.descriptor.get() < 0) return false;
+    const std::scoped_lock lock(left().mutex);
+    return !left().failures.empty() && left().failures.contains(facts.real_path());
+}
+
+int take_failure(const FileFacts& facts) {
+    const std::scoped_lock lock(left().mutex);
+    const auto found = left().failures.find(facts.real_path());
+    if (found == left().failures.end()) return MPI_SUCCESS;
+    const int error = found->second;
+    left().failures.erase(found);
+    return error;
+}
+
+void end_closing_alone() {
+    for (const auto& file : left_on(nullptr)) {
+        io::Engine* const engine = file->engine_side.engine();
+        if (engine == nullptr) continue;
+        if (const Status status = engine->take_hidden_error(); !status.ok()) tell_unheard(*file, status);
+    }
+}
+
+void remove_leftover(const FileFacts& facts) {
+    if (const std::string name = pending_name(facts); !name.empty()) ::unlink(name.c_str());
+}
+
+}  // namespace hakobi::mpiio

@@ -1,0 +1,117 @@
+#include "mpiio/hidden.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/forked.hpp"
+#include "mpiio/closing.hpp"
+#include "mpiio/file_table.hpp"
+
+namespace hakobi::mpiio {
+namespace {
+
+std::atomic<bool> may_hide{false}, is_unheard{false};
+
+template <class Do>
+void for_each_handle(const OpenFile& file, const Do& act) {
+    if (!may_have_hidden_writes()) return;
+    for (const auto& each : handles_of(file)) act(*each);
+}
+
+bool is_failure_wanted() {
+    const char* const text = std::getenv("HAKOBI_HIDDEN_ERRORS");
+    return text == nullptr || std::string_view(text) != "warn";
+}
+
+/// `exit`, with or without MPI_Finalize before it.
+void at_exit(int status, void* made_by) {
+    if (!static_cast<Maker*>(made_by)->is_this_process()) return;
+    end_open_files();
+    end_closing_alone();
+    if (status != EXIT_SUCCESS || !is_unheard.load() || !is_failure_wanted()) return;
+    // What else runs at the exit runs with the new status.
+    std::exit(EXIT_FAILURE);  // NOLINT(concurrency-mt-unsafe)
+}
+
+}  // namespace
+
+void end_open_files() {
+    for (const auto& file : all_files()) {
+        io::Engine* const engine = file->engine_side.engine();
+        if (engine == nullptr || !engine->may_hide()) continue;
+        if (const Status status = engine->take_hidden_error(); !status.ok()) tell_unheard(*file, status);
+    }
+}
+
+bool may_have_hidden_writes() {
+    return may_hide.load(std::memory_order_acquire);
+}
+
+void expect_hidden_writes() {
+    static std::once_flag once;
+    std::call_once(once, [] { ::on_exit(at_exit, new Maker); });
+    may_hide.store(true, std::memory_order_release);
+}
+
+void settle(const OpenFile& file) {
+    for_each_handle(file, [](OpenFile& each) { each.engine_side.wait_for_hidden(); });
+}
+
+void settle_others(const OpenFile& file) {
+    for_each_handle(file, [&](OpenFile& each) {
+        if (&each != &file) each.engine_side.wait_for_hidden();
+    });
+}
+
+void settle_for(OpenFile& file, const Access& access) {
+    if (!may_have_hidden_writes()) return;
+    MPI_Count type_bytes = 0;
+    std::int64_t bytes = 0, position = 0;
+    const bool has_type =
+        access.type != MPI_DATATYPE_NULL && PMPI_Type_size_x(access.type, &type_bytes) == MPI_SUCCESS;
+    const bool is_known =
+        has_type && !__builtin_mul_overflow(access.count, type_bytes, &bytes) &&
+        !__builtin_mul_overflow(access.offset ? *access.offset : file.library_side.position_etypes(),
+                                file.program.view.etype_bytes(), &position);
+    const Region asked = is_known ? file.program.view.bytes(position, bytes) : Region();
+    if (!is_known || !asked.valid() || !file.program.is_native) return settle(file);
+    if (asked.empty()) return;
+    const std::int64_t begin_bytes = asked.begin_bytes(), end_bytes = asked.end_bytes();
+    // A read beyond the present end of the file finds zeros once bytes behind them are there.
+    const bool sees_end = !access.is_write && file.facts.size_bytes() < end_bytes;
+    for_each_handle(file, [&](OpenFile& each) {
+        if (sees_end || each.engine_side.has_hidden(begin_bytes, end_bytes))
+            each.engine_side.wait_for_hidden();
+    });
+}
+
+std::int64_t hidden_end_bytes(const OpenFile& file) {
+    std::int64_t end = 0;
+    for_each_handle(file, [&](OpenFile& each) { end = std::max(end, each.engine_side.hidden_end_bytes()); });
+    return end;
+}
+
+std::int64_t size_bytes(const OpenFile& file) {
+    // In this order: what is stored in between counts twice, not never.
+    const std::int64_t hidden = hidden_end_bytes(file), stored = file.facts.size_bytes();
+    return stored < 0 ? stored : std::max(stored, hidden);
+}
+
+void tell_unheard(const OpenFile& file, const Status& status) {
+    std::fprintf(stderr, "hakobi: %s: rank %d: hidden output is not stored whole: %s\n",
+                 file.facts.name.c_str(), file.facts.rank, status.text().c_str());
+    end_with_failure();
+}
+
+void end_with_failure() {
+    is_unheard.store(true);
+}
+
+}  // namespace hakobi::mpiio

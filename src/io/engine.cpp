@@ -369,7 +369,7 @@ Status Engine::take_hidden_error() {
 
 bool Engine::leave_behind(std::function<void(bool is_stored)> at_end) {
     const int domain = impl_->two_phase.aggregators().my_domain;
-    if (domain < 0 || is_stored()) return true;
+    if (domain < 0 || is_stored()) return false;
     if (impl_->hidden_writes.hold(domain, std::move(at_end))) return true;
     (void)wait_for_own_storage();
     return false;

@@ -69,7 +69,7 @@ class Engine {
     /// where no collective call comes any more.
     [[nodiscard]] Status take_hidden_error();
     /// Before the program goes on as if the file were whole: HiddenWrites::hold for what this rank has under
-    /// way. Where that cannot be it waits, and returns false. Local.
+    /// way. Returns false where nothing is, by now: where that cannot be it waits. Local.
     bool leave_behind(std::function<void(bool is_stored)> at_end);
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;

@@ -152,15 +152,15 @@ bool HiddenWrites::is_over() const {
     return comm_.num_nodes() == 1 || is_held(looking_.get()) == 0;
 }
 
-void HiddenWrites::wait() {
+void HiddenWrites::wait(const Comm& progressing) {
     std::uint64_t num_noted = 0;
     {
         const std::scoped_lock lock(mutex_);
         if (own_.empty()) return;
         num_noted = num_noted_;
     }
-    mpi::wait_until(comm_, control_.block().num_hidden, {}, [](std::uint32_t num) { return num == 0; });
-    mpi::Wait wait(comm_);
+    mpi::wait_until(progressing, control_.block().num_hidden, {}, [](std::uint32_t num) { return num == 0; });
+    mpi::Wait wait(progressing);
     while (!is_over()) wait.pause();
     forget_own(num_noted);
 }

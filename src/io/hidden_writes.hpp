@@ -51,7 +51,9 @@ class HiddenWrites {
     [[nodiscard]] std::function<void(bool has_failed)> end() const;
 
     /// Until nothing is open on any node; MPI progresses meanwhile.
-    void wait();
+    void wait() { wait(comm_); }
+    /// The same, without a call of MPI.
+    void wait_apart() { wait({}); }
     /// No further call comes, and the file is to be left before its bytes are stored: takes the lock where
     /// this aggregator has something open. `at_end` is called by whoever ends the last access, before the lock
     /// goes, with whether all of them went well. Returns false, and calls nothing, where there is nothing open
@@ -72,6 +74,7 @@ class HiddenWrites {
     [[nodiscard]] static bool overlaps(const Ranges& ranges, std::int64_t begin_bytes,
                                        std::int64_t end_bytes);
     [[nodiscard]] bool is_over() const;
+    void wait(const Comm& progressing);
     void forget_own(std::uint64_t num_noted);
 
     Comm comm_;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -48,24 +47,14 @@ std::string pending_name(const FileFacts& facts) {
     return name;
 }
 
-bool make_pending(const std::string& name, const FileFacts& facts) {
+// Empty: a write would wait behind what is under way.
+bool make_pending(const std::string& name) {
     const std::scoped_lock lock(left().mutex);
     int& num = left().pending[name];
-    if (num == 0) {
-        const Descriptor made(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-        std::array<char, 256> host{};
-        (void)::gethostname(host.data(), host.size() - 1);
-        const std::string text = "The file of this name without \"" + std::string(suffix) +
-                                 "\" is not whole while this one is there: rank " +
-                                 std::to_string(facts.rank) + ", process " + std::to_string(::getpid()) +
-                                 " on " + host.data() + ", has bytes of it.\n";
-        const bool is_made = made.get() >= 0 && ::write(made.get(), text.data(), text.size()) ==
-                                                    static_cast<ssize_t>(text.size());
-        if (!is_made) {
-            if (made.get() >= 0) ::unlink(name.c_str());
-            left().pending.erase(name);
-            return false;
-        }
+    const Descriptor made(num == 0 ? ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1);
+    if (num == 0 && made.get() < 0) {
+        left().pending.erase(name);
+        return false;
     }
     ++num;
     return true;
@@ -137,7 +126,7 @@ bool leave_behind(const std::shared_ptr<OpenFile>& file) {
     std::int64_t mine = state();
     if (mine == open) {
         const std::string name = pending_name(file->facts);
-        const bool is_made = name.empty() || make_pending(name, file->facts);
+        const bool is_made = name.empty() || make_pending(name);
         const bool is_left = is_made && engine->leave_behind([name](bool is_stored) {
             if (!name.empty()) end_pending(name, is_stored);
         });
@@ -213,6 +202,10 @@ int take_failure(const FileFacts& facts) {
     const int error = found->second;
     left().failures.erase(found);
     return error;
+}
+
+std::vector<std::shared_ptr<OpenFile>> closing_files() {
+    return left_on(nullptr);
 }
 
 void end_closing_alone() {

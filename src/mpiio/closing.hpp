@@ -2,6 +2,7 @@
 
 #include <hakobi/comm.hpp>
 #include <memory>
+#include <vector>
 
 #include "mpiio/open_file.hpp"
 
@@ -51,6 +52,9 @@ void wait_until_whole(const char* path);
 void reap_all();
 /// They wait for this rank's bytes, and errors are told. Local.
 void end_closing_alone();
+
+/// The files that were left behind. Local; any thread.
+[[nodiscard]] std::vector<std::shared_ptr<OpenFile>> closing_files();
 
 /// Removes what an earlier process has left beside the file, which is whole now. Local.
 void remove_leftover(const FileFacts& facts);

@@ -88,6 +88,11 @@ void EngineSide::wait_for_hidden() {
     if (engine_ != nullptr && engine_->may_hide()) engine_->hidden_writes().wait();
 }
 
+void EngineSide::wait_for_hidden_apart() {
+    const std::shared_lock lock(use_);
+    if (engine_ != nullptr && engine_->may_hide()) engine_->hidden_writes().wait_apart();
+}
+
 int EngineSide::lock_descriptor(const FileFacts& facts) {
     std::call_once(lock_opened_, [&] {
         if (facts.descriptor.get() >= 0)

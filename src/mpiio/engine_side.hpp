@@ -43,6 +43,7 @@ class EngineSide {
     [[nodiscard]] bool has_hidden(std::int64_t begin_bytes, std::int64_t end_bytes);
     [[nodiscard]] std::int64_t hidden_end_bytes();
     void wait_for_hidden();
+    void wait_for_hidden_apart();  // without a call of MPI
     /// A descriptor for storage::WriterLock, opened by the first call; -1 where the file cannot be read.
     /// Local; any thread.
     [[nodiscard]] int lock_descriptor(const FileFacts& facts);

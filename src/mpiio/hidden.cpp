@@ -1,5 +1,7 @@
 #include "mpiio/hidden.hpp"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,14 +32,36 @@ bool is_failure_wanted() {
     return text == nullptr || std::string_view(text) != "warn";
 }
 
+/// Made by the process that hides: its children have nothing under way.
+const Maker& hiding_process() {
+    static const Maker maker;
+    return maker;
+}
+
 /// `exit`, with or without MPI_Finalize before it.
-void at_exit(int status, void* made_by) {
-    if (!static_cast<Maker*>(made_by)->is_this_process()) return;
+void at_exit(int status, void*) {
+    if (!hiding_process().is_this_process()) return;
     end_open_files();
     end_closing_alone();
     if (status != EXIT_SUCCESS || !is_unheard.load() || !is_failure_wanted()) return;
     // What else runs at the exit runs with the new status.
     std::exit(EXIT_FAILURE);  // NOLINT(concurrency-mt-unsafe)
+}
+
+/// Before a child process begins, which may read what this one has written. Any thread.
+void before_child() {
+    if (!hiding_process().is_this_process()) return;
+    for (const auto& file : all_files()) file->engine_side.wait_for_hidden_apart();
+    for (const auto& file : closing_files()) file->engine_side.wait_for_hidden_apart();
+}
+
+void look_after_children() {
+    ::pthread_atfork(before_child, nullptr, nullptr);
+    using Settle = void (*)();
+    // The front's (front_children.c).
+    if (auto* const slot =
+            static_cast<std::atomic<Settle>*>(::dlsym(RTLD_DEFAULT, "hakobi_mpiio_before_child")))
+        slot->store(before_child, std::memory_order_release);
 }
 
 }  // namespace
@@ -56,7 +80,11 @@ bool may_have_hidden_writes() {
 
 void expect_hidden_writes() {
     static std::once_flag once;
-    std::call_once(once, [] { ::on_exit(at_exit, new Maker); });
+    std::call_once(once, [] {
+        (void)hiding_process();
+        ::on_exit(at_exit, nullptr);
+        look_after_children();
+    });
     may_hide.store(true, std::memory_order_release);
 }
 

@@ -282,8 +282,7 @@ static void steps(void) {
         check(MPI_File_write_all(file, mine, block, MPI_BYTE, MPI_STATUS_IGNORE), cell);
     }
     check(MPI_File_close(&file), cell);
-    for (int step = 0; step < num_steps; ++step)
-        expect(is_stored_at(step, step), cell, "other bytes");
+    for (int step = 0; step < num_steps; ++step) expect(is_stored_at(step, step), cell, "other bytes");
 }
 
 int main(int argc, char** argv) {

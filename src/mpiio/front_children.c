@@ -1,0 +1,64 @@
+// A child process that this one starts may read what it has just written: hidden output (docs/hidden.md) comes
+// first. The drop-in fills `hakobi_mpiio_before_child` in while it may have some; until then these functions
+// are the system's. fork itself is looked after by pthread_atfork, where the drop-in does.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpiio/front_library.h"
+
+#define HAKOBI_EXPORT __attribute__((visibility("default")))
+
+typedef void (*settle)(void);
+HAKOBI_EXPORT extern _Atomic(settle) hakobi_mpiio_before_child;
+_Atomic(settle) hakobi_mpiio_before_child;
+
+static void settle_first(void) {
+    const settle act = atomic_load_explicit(&hakobi_mpiio_before_child, memory_order_acquire);
+    if (act != NULL) act();
+}
+
+// The next function of a name in the order of search; looked up at each call, of which there are few.
+#define HAKOBI_NEXT(type, name) \
+    union {                     \
+        function code;          \
+        type typed;             \
+    } next = {front_function(RTLD_NEXT, name)}
+
+typedef int (*system_type)(const char*);
+typedef FILE* (*popen_type)(const char*, const char*);
+typedef int (*spawn_type)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                          char* const[], char* const[]);
+
+HAKOBI_EXPORT int system(const char* command) {
+    HAKOBI_NEXT(system_type, "system");
+    settle_first();
+    return next.typed(command);
+}
+
+HAKOBI_EXPORT FILE* popen(const char* command, const char* mode) {
+    HAKOBI_NEXT(popen_type, "popen");
+    settle_first();
+    return next.typed(command, mode);
+}
+
+HAKOBI_EXPORT int posix_spawn(pid_t* restrict pid, const char* restrict path,
+                              const posix_spawn_file_actions_t* actions,
+                              const posix_spawnattr_t* restrict attributes, char* const arguments[restrict],
+                              char* const environment[restrict]) {
+    HAKOBI_NEXT(spawn_type, "posix_spawn");
+    settle_first();
+    return next.typed(pid, path, actions, attributes, arguments, environment);
+}
+
+HAKOBI_EXPORT int posix_spawnp(pid_t* restrict pid, const char* restrict file,
+                               const posix_spawn_file_actions_t* actions,
+                               const posix_spawnattr_t* restrict attributes, char* const arguments[restrict],
+                               char* const environment[restrict]) {
+    HAKOBI_NEXT(spawn_type, "posix_spawnp");
+    settle_first();
+    return next.typed(pid, file, actions, attributes, arguments, environment);
+}

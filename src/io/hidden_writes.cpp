@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/forked.hpp"
 #include "mpi/wait.hpp"
 
 namespace hakobi::io {
@@ -43,7 +44,8 @@ struct HiddenWrites::Open {
     std::mutex mutex;
     int num = 0;  // calls of this aggregator
     bool has_failed = false, is_locked = false;
-    int domain = 0, descriptor = -1;  // of the engine's file, which is open as long as something is under way
+    int domain = 0;
+    OwnDescriptor lock_file;  // of the engine's file; opened by the first lock
     FutexWord* on_node = nullptr;
     std::function<void(bool)> at_end;
 
@@ -52,12 +54,14 @@ struct HiddenWrites::Open {
         has_failed = has_failed || failed;
         if (--num == 0) {
             if (at_end) std::exchange(at_end, {})(!has_failed);
-            if (is_locked) is_locked = !change(descriptor, F_UNLCK, domain);
+            if (is_locked) is_locked = !change(lock_file.get(), F_UNLCK, domain);
         }
         if (on_node->fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(*on_node);
     }
-    bool lock_it() {
-        if (!is_locked) is_locked = change(descriptor, F_WRLCK, domain);
+    bool lock_it(const std::string& path) {
+        if (lock_file.get() < 0)
+            lock_file = OwnDescriptor([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC); });
+        if (!is_locked && lock_file.get() >= 0) is_locked = change(lock_file.get(), F_WRLCK, domain);
         return is_locked;
     }
 };
@@ -134,10 +138,9 @@ Status HiddenWrites::begin(int domain) {
     const std::scoped_lock lock(open_->mutex);
     open_->on_node = &control_.block().num_hidden;
     open_->domain = domain;
-    open_->descriptor = file_.is_open() ? file_->descriptor() : -1;
     open_->on_node->fetch_add(1, std::memory_order_acq_rel);
     ++open_->num;
-    if (comm_.num_nodes() > 1 && !open_->lock_it())
+    if (comm_.num_nodes() > 1 && !open_->lock_it(file_.name().path))
         return {ErrorCode::io, file_.name().shown + ": cannot lock a byte while a write is under way: " +
                                    std::strerror(errno)};
     return {};
@@ -169,7 +172,7 @@ bool HiddenWrites::hold(int domain, std::function<void(bool)> at_end) {
     const std::scoped_lock lock(open_->mutex);
     if (open_->num == 0) return false;
     open_->domain = domain;
-    if (!open_->lock_it()) return false;
+    if (!open_->lock_it(file_.name().path)) return false;
     open_->at_end = std::move(at_end);
     return true;
 }

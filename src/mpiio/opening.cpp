@@ -318,9 +318,10 @@ int after_hidden(MPI_File* handle, bool is_failed) {
         MPI_SUCCESS)
         return MPI_SUCCESS;
     if (worst[0] == MPI_SUCCESS) return MPI_SUCCESS;
+    // The handler that the file has from MPI_FILE_NULL, which Open MPI does not call by that handle.
+    PMPI_File_call_errhandler(*handle, worst[0]);
     (void)close_file(handle);
     *handle = MPI_FILE_NULL;
-    PMPI_File_call_errhandler(MPI_FILE_NULL, worst[0]);
     return worst[0];
 }
 

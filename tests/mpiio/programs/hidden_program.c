@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { piece = 4096, num_pieces = 384, block = piece * num_pieces };
+enum { piece = 4096, num_pieces = 192, block = piece * num_pieces };
 
 static int rank, size, num_wrong, num_hidden;
 static const char* path;

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A hints file, as `hakobi tune` writes; --hint overrides it.",
 )
+@click.option(
+    "--hidden",
+    type=click.Choice(["write", "close"]),
+    is_flag=False,
+    flag_value="write",
+    help="Collective writes return before storage has their bytes; with =close, closing a file does, too "
+    "(docs/hidden.md).",
+)
 @click.option("--profile", is_flag=True, help="Print a table for each file on stderr when it is closed.")
 @click.option(
     "--explain",
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
 def command(
     hints: tuple[str, ...],
     file: Path | None,
+    hidden: str | None,
     profile: bool,
     explain: bool,
     record: Path | None,
@@ -46,6 +55,7 @@ def command(
     \b
     hakobi run -- mpirun -n 8 ./solver input.nml
     hakobi run --profile --hint cb_buffer_size=8M -- srun ./solver
+    hakobi run --hidden=close -- mpirun -n 8 ./solver input.nml
     hakobi run --hints tuned.hints -- mpirun -n 8 ./solver input.nml
     hakobi run --print -- mpirun ./solver
 
@@ -62,6 +72,8 @@ def command(
     if words and not words[0]:
         raise InputError("the program's name is empty: a variable that is not set?")
     target = drop_in.look_at(words) if words else drop_in.Target((), None, None, None, (), False)
+    if hidden:
+        hints = (f"hakobi_hidden={hidden}", *hints)
     if file:
         hints_file.read(file)  # or every rank would say what is wrong
     variables = _variables(target, hints, file, profile, explain, record, off, is_printed)
@@ -125,6 +137,7 @@ def _variables(
             "HAKOBI_PROFILE": "1" * profile,
             "HAKOBI_EXPLAIN": "1" * explain,
         }
+        settings["HAKOBI_HIDDEN_ERRORS"] = os.environ.get("HAKOBI_HIDDEN_ERRORS", "")
         settings["HAKOBI_WATCH"] = os.environ.get("HAKOBI_WATCH", "")
         settings["HAKOBI_MPIIO"] = os.environ.get("HAKOBI_MPIIO", "")
         own_hints = os.environ.get("PNETCDF_HINTS", "")

@@ -55,6 +55,14 @@ Facts hidden(Facts of) {
     of.is_hidden = true;
     return of;
 }
+Facts elective(Facts of) {
+    of.is_elective = true;
+    return hidden(of);
+}
+Facts meeting_hidden(Facts of) {
+    of.follows_hidden = of.meets_hidden = true;
+    return elective(of);
+}
 Facts granted(Facts of) {
     of.is_ahead_granted = true;
     return of;
@@ -147,6 +155,23 @@ const Case cases[] = {
     {"reads_join", usual, mailboxes(waits, read, 0), Path::mailbox, Why::fits_mailboxes},
     {"hidden_little_does_not_wait", usual, hidden(mailboxes(waits, write, 1)), Path::two_phase, Why::hidden},
     {"hidden_little", usual, hidden(mailboxes(memory, write, 1)), Path::mailbox, Why::fits_mailboxes},
+    // Decision 93.
+    {"elective_little_does_not_wait", usual, elective(mailboxes(waits, write, 1)), Path::two_phase,
+     Why::hidden},
+    {"elective_pieces_of_any_size", usual, elective(with_pieces(waits, write, gib)), Path::two_phase,
+     Why::hidden},
+    {"elective_on_unknown_storage", usual, elective(with_pieces(unknown, write, gib)), Path::two_phase,
+     Why::hidden},
+    {"elective_in_memory_is_not_hidden", usual, elective(with_pieces(memory, write, gib)), Path::own_pieces,
+     Why::large_pieces_in_memory},
+    {"elective_little_in_memory", usual, elective(mailboxes(memory, write, 1)), Path::mailbox,
+     Why::fits_mailboxes},
+    {"the_same_bytes_come_first", usual, meeting_hidden(with_pieces(waits, write, gib)), Path::settle,
+     Why::meets_hidden},
+    {"the_same_bytes_come_first_also_in_memory", usual, meeting_hidden(mailboxes(memory, write, 1)),
+     Path::settle, Why::meets_hidden},
+    {"an_error_comes_before_the_same_bytes", usual, failed(meeting_hidden(facts(waits, write))),
+     Path::nothing, Why::no_data},
     // Hints and storage.
     {"never", never, facts(waits, write), Path::own_pieces, Why::hint_never},
     {"always", always, with_pieces(memory, read, gib), Path::two_phase, Why::hint_always},
@@ -235,6 +260,16 @@ TEST_F(Terms, NotForFinePiecesHiddenCallsErrorsOneRankOrAHint) {
          {FileSetting{.num_ranks = 1, .has_own_errors = true}, FileSetting{.num_ranks = 8},
           FileSetting{.num_ranks = 8, .shuffle = ShuffleHint::always, .has_own_errors = true}})
         EXPECT_FALSE(terms_after(other, facts_).is_granted);
+}
+
+TEST_F(Terms, ElectiveCallsRunAheadWhereNothingIsHidden) {
+    EXPECT_TRUE(terms_after(setting_, elective(facts_)).is_granted);
+    facts_.follows_hidden = true;
+    EXPECT_FALSE(terms_after(setting_, elective(facts_)).is_granted);
+    facts_.follows_hidden = false;
+    facts_.totals.service = waits;
+    facts_.totals.smallest_mean_piece_bytes = gib;
+    EXPECT_FALSE(terms_after(setting_, elective(facts_)).is_granted);
 }
 
 TEST_F(Terms, LargePiecesOnAnyStorage) {

@@ -1,12 +1,14 @@
 // A child process that this one starts may read what it has just written: hidden output (docs/hidden.md) comes
 // first. The drop-in fills `hakobi_mpiio_before_child` in while it may have some; until then these functions
-// are the system's. fork itself is looked after by pthread_atfork, where the drop-in does.
+// are the system's. A handler of pthread_atfork would not do: others run before it, and hold locks that threads of
+// ours need to come to an end.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mpiio/front_library.h"
 
@@ -28,10 +30,17 @@ static void settle_first(void) {
         type typed;             \
     } next = {front_function(RTLD_NEXT, name)}
 
+typedef pid_t (*fork_type)(void);
 typedef int (*system_type)(const char*);
 typedef FILE* (*popen_type)(const char*, const char*);
 typedef int (*spawn_type)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                           char* const[], char* const[]);
+
+HAKOBI_EXPORT pid_t fork(void) {
+    HAKOBI_NEXT(fork_type, "fork");
+    settle_first();
+    return next.typed();
+}
 
 HAKOBI_EXPORT int system(const char* command) {
     HAKOBI_NEXT(system_type, "system");

@@ -1,7 +1,6 @@
 #include "mpiio/hidden.hpp"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,7 +55,6 @@ void before_child() {
 }
 
 void look_after_children() {
-    ::pthread_atfork(before_child, nullptr, nullptr);
     using Settle = void (*)();
     // The front's (front_children.c).
     if (auto* const slot =

@@ -1,10 +1,11 @@
 """What becomes of hidden output when it cannot be stored, or when the program ends (docs/hidden.md).
 
-    hidden_ends.py --drop-in LIBRARY --model LIBRARY --folder FOLDER --ranks N [--accesses N] [--only CASE] -- launcher … program
+    hidden_ends.py --drop-in LIBRARY --model LIBRARY --folder FOLDER --ranks N [--accesses N] [--only CASE]
+        -- launcher … program
 
 The program is hidden_close_program.c. Each case runs it on a model of storage on which the bytes of a file take a
-fraction of a second, with a fault at the last of rank 0's `--accesses` to a file or without one, and looks at its status, its
-words and the files that it leaves.
+fraction of a second, with a fault at the last of rank 0's `--accesses` to a file or without one, and looks at its
+status, its words and the files that it leaves.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def command(
     from dataclasses import asdict
     from functools import partial
 
-    from hakobi import conditions, files, layout, programs, progress, records, testbeds
+    from hakobi import conditions, files, layout, pending, programs, progress, records, testbeds
     from hakobi.errors import StorageError
     from hakobi.measuring import devices, machine
 
@@ -76,6 +76,7 @@ def command(
         files.prepare_file(json_file)
     refused: list[str] = []
     cores = machine.usable_cores()
+    facts: list[Fact] = []
     parts: list[tuple[str, Callable[[], Sequence[Fact]], float]] = [
         ("the processor", machine.processor, 0),
         ("caches", machine.caches_and_numa, 0),
@@ -90,6 +91,8 @@ def command(
         if stripes := layout.of_folder(folder):
             found = [machine.Fact(f"layout of {folder}", f"new files: {stripes}")]
             parts.append((f"the layout of {folder}", lambda found=found: found, 0))  # type: ignore[misc]
+        if unstored := sorted(pending.names(folder)):
+            facts += [machine.Fact(f"a file of {folder}", name, "note", pending.sentence(name)) for name in unstored]
     if not quick:
         from hakobi.measuring import probes
 
@@ -107,7 +110,6 @@ def command(
         for folder in [folder for folder in folders if folder not in beds] if folders else [Path.cwd()]:
             what = f"storage {folder}, where up to 1 GiB is written, read and removed"
             parts.append((what, partial(storage, folder), 8))
-    facts: list[Fact] = []
     stopped_at = ""
     for name, find, expected_s in parts:
         try:

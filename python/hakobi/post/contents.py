@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hakobi import layout
+from hakobi import layout, pending
 from hakobi.errors import HakobiError
 from hakobi.post import zarr_store
 from hakobi.post.catalogue import Series, Steps, StoreSeries, overview_state
@@ -87,8 +87,11 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
     """Steps, times, sizes and fields. Returns the steps that can be read."""
     glances: dict[int, Glance] = {}
     by_names: dict[tuple[str, ...], list[int]] = {}
+    unstored = pending.names(series.folder) if isinstance(series.folder, Path) else set()
     for number in map(int, series.numbers):
         path = series.path(number)
+        if path.name in unstored:
+            found.problems.append(pending.sentence(path.name))
         try:
             seen = glance(path)
         except (HakobiError, OSError) as error:

@@ -1,10 +1,10 @@
-/* hidden_steps KIND LAYOUT FOLDER STEPS MIB WORK: a simulation that computes and writes. KIND: mpi-io, or hdf5 where it
- * was built with it (four fields, a 3-D block a rank each, collectively). LAYOUT: a `file` a step, or `one` file that
- * all steps are appended to (mpi-io); `none` writes nothing. MIB are written a step, by all ranks. WORK: units of
- * computing a step and rank; 0: prints how many a second has, and ends.
+/* hidden_steps KIND LAYOUT FOLDER STEPS MIB WORK: a simulation that computes and writes. KIND: mpi-io, or
+ * hdf5 where it was built with it (four fields, a 3-D block a rank each, collectively). LAYOUT: a `file` a
+ * step, or `one` file that all steps are appended to (mpi-io); `none` writes nothing. MIB are written a step,
+ * by all ranks. WORK: units of computing a step and rank; 0: prints how many a second has, and ends.
  *
- * Prints "<seconds> s <bytes> bytes", from the first step's beginning to the end of MPI_Finalize's work: hidden output is
- * whole by then. */
+ * Prints "<seconds> s <bytes> bytes", from the first step's beginning to the end of MPI_Finalize's work:
+ * hidden output is whole by then. */
 #include <math.h>
 #include <time.h>
 

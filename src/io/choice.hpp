@@ -29,8 +29,6 @@ struct FileSetting {
         false;  ///< the file's stripes are known: storage that waits, whatever a first piece seems to show
     bool reads_by_request =
         false;  ///< each access is a request to a server far away, and each byte takes the link's time
-    /// hakobi_hidden, and nothing stands against it: elective hidden writes are hidden.
-    bool may_hide = false;
     bool has_limit =
         false;  ///< hakobi_storage_timeout_s: only collective buffers can be left to an access that does not end
 };
@@ -47,7 +45,7 @@ struct FileSetting {
 struct Facts {
     bool is_write = false;
     bool is_hidden = false;       ///< the caller does not wait for the storage
-    bool is_elective = false;     ///< Request::is_elective
+    bool is_elective = false;     ///< Request::elective
     bool follows_hidden = false;  ///< elective hidden writes of the file may be under way
     bool meets_hidden = false;    ///< some of them to this call's bytes
     RequestTotals totals;
@@ -59,8 +57,8 @@ struct Facts {
 };
 
 /// The path that all ranks take: nothing is left to do; the leader serves the mailboxes; each moves its own
-/// pieces; two-phase I/O, whose first phase is the shuffle; hidden writes to the same bytes are waited for, and
-/// the ranks meet again.
+/// pieces; two-phase I/O, whose first phase is the shuffle; hidden writes to the same bytes are waited for,
+/// and the ranks meet again.
 enum class Path : std::int64_t { nothing, mailbox, own_pieces, two_phase, settle };
 
 /// Why a call goes its way; `text_of` has the words that HAKOBI_EXPLAIN=1 prints.

@@ -163,7 +163,7 @@ const Case cases[] = {
     {"elective_on_unknown_storage", usual, elective(with_pieces(unknown, write, gib)), Path::two_phase,
      Why::hidden},
     {"elective_in_memory_is_not_hidden", usual, elective(with_pieces(memory, write, gib)), Path::own_pieces,
-     Why::large_pieces_in_memory},
+     Why::large_pieces},
     {"elective_little_in_memory", usual, elective(mailboxes(memory, write, 1)), Path::mailbox,
      Why::fits_mailboxes},
     {"the_same_bytes_come_first", usual, meeting_hidden(with_pieces(waits, write, gib)), Path::settle,

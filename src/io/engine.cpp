@@ -34,8 +34,8 @@
 // device copies to and from collective buffers (device_memory.hpp).
 //
 // The file's next call waits at its start for the last file accesses of a hidden write, and its first summary
-// carries their error; elective hidden writes (hidden_writes.hpp) wait only for those to the same bytes. Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's
-// (crew.hpp).
+// carries their error; elective hidden writes (hidden_writes.hpp) wait only for those to the same bytes.
+// Calls on other files of the Comm go on meanwhile: buffers and threads are the crew's (crew.hpp).
 
 #include "io/engine.hpp"
 
@@ -99,14 +99,12 @@ struct Engine::Impl {
     Ahead ahead;
     HiddenWrites hidden_writes{comm, file, control};
     paths::OwnPieces own_pieces{comm, setting, options, file, control, account};
-    paths::TwoPhase two_phase{comm, setting, options, file, control, account, hidden_writes};
+    paths::TwoPhase two_phase{comm, setting, options, file, control, account};
     paths::Mailbox mailbox{setting, file, control};
     Meeting meeting{
-        comm,    setting,
-        file,    control,
-        ahead,   hidden_writes,
-        account, [this](const Choice& choice, const Facts& facts) {
-            return lead(choice, facts); }};
+        comm, setting, file, control, ahead, account, [this](const Choice& choice, const Facts& facts) {
+            return lead(choice, facts);
+        }};
 
     mpi::Agreed call(const Request& request, Progress& progress);
     [[nodiscard]] bool is_one_access(const Request& request, const Progress& progress) const;
@@ -140,7 +138,7 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
         account.explainer.alone(Why::only_rank, request.is_write, request.file.size_bytes());
         paths::move_in_line(request, *file, account, progress);
         agreed = {std::move(progress.status), 0};
-    } else if ((!request.is_hidden || request.is_elective) &&
+    } else if ((!request.is_hidden || request.elective != nullptr) &&
                ahead.passes(request.is_write, request.file, !progress.status.ok())) {
         agreed = run_ahead(request, progress);
     } else {
@@ -156,7 +154,7 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
 // Nobody to meet, nothing to gather, and nothing to wait for.
 bool Engine::Impl::is_one_access(const Request& request, const Progress& progress) const {
     const bool is_hidden =
-        request.is_hidden && !(request.is_elective && file.service() == Service::from_memory);
+        request.is_hidden && !(request.elective != nullptr && file.service() == Service::from_memory);
     return setting.num_ranks == 1 && progress.status.ok() && !is_hidden && request.device == nullptr &&
            !two_phase.has_pending() && file.is_open() && setting.shuffle == ShuffleHint::automatic &&
            !setting.has_limit && !setting.is_direct_io && paths::is_one_short_piece(request);
@@ -209,7 +207,7 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
         two_phase.wait(progress);
         hidden_writes.forget();
     };
-    if (request.is_elective) {
+    if (request.elective != nullptr) {
         two_phase.take_over(progress);
     } else {
         settle();
@@ -270,11 +268,13 @@ mpi::Agreed Engine::open(const Comm& comm, const EngineFile& file, const EngineO
     const Aggregators& aggregators = impl->two_phase.aggregators();
     if (status.ok() && aggregators.my_domain >= 0) status = impl->file.need();
     if (comm.num_nodes() > 1 && !opening.has_failed) status.keep_first(impl->file.agree());
-    if (impl->setting.may_hide && comm.num_nodes() > 1) {
+    bool may_hide = opening.may_hide;
+    if (may_hide && comm.num_nodes() > 1) {
         std::array<std::int64_t, 1> cannot{impl->hidden_writes.prepare() ? 0 : 1};
         mpi::all_max(comm, cannot);
-        impl->setting.may_hide = cannot[0] == 0;
+        may_hide = cannot[0] == 0;
     }
+    impl->hidden_writes.allow(may_hide);
     impl->account.wants = opening.wants;
     impl->account.call_log = CallLog(opening.wants.profile);
     impl->account.explainer = Explainer(comm.rank(), file.shown);
@@ -338,11 +338,11 @@ mpi::Agreed Engine::read_all(const Region& file, std::byte* origin, const Region
 
 mpi::Agreed Engine::write_all_electively(const Region& file, const std::byte* origin, const Region& memory,
                                          const Status& local) {
-    if (!impl_->setting.may_hide) return write_all(file, origin, memory, local);
+    if (!may_hide()) return write_all(file, origin, memory, local);
     Progress progress{.status = local};
     return impl_->call({.is_write = true,
                         .is_hidden = true,
-                        .is_elective = true,
+                        .elective = &impl_->hidden_writes,
                         .file = file,
                         .memory = memory,
                         .origin = const_cast<std::byte*>(origin)},
@@ -350,7 +350,7 @@ mpi::Agreed Engine::write_all_electively(const Region& file, const std::byte* or
 }
 
 bool Engine::may_hide() const {
-    return impl_->setting.may_hide;
+    return impl_->hidden_writes.are_allowed();
 }
 
 HiddenWrites& Engine::hidden_writes() {

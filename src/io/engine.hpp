@@ -65,8 +65,8 @@ class Engine {
     [[nodiscard]] HiddenWrites& hidden_writes();
     /// Whether this rank knows of an error that no call has reported. Local.
     [[nodiscard]] bool has_failed_hidden() const;
-    /// Waits for this rank's accesses, and takes their error from the call that would have reported it. Local;
-    /// where no collective call comes any more.
+    /// Waits for this rank's accesses, and takes their error from the call that would have reported it.
+    /// Local; where no collective call comes any more.
     [[nodiscard]] Status take_hidden_error();
     /// Before the program goes on as if the file were whole: HiddenWrites::hold for what this rank has under
     /// way. Returns false where nothing is, by now: where that cannot be it waits. Local.

@@ -28,7 +28,7 @@ struct flock lock_of(short type, std::int64_t at, std::int64_t length) {
     return lock;
 }
 
-/// Of the calling process's open file description alone: nobody else locks this byte.
+/// Locks or unlocks a byte that nobody but this open file description locks.
 bool change(int descriptor, short type, int domain) {
     struct flock lock = lock_of(type, domain, 1);
     int result = 0;

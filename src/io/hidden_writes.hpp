@@ -13,7 +13,7 @@
 
 namespace hakobi::io {
 
-/// Elective hidden writes of one file (Request::is_elective): which bytes of it may still be on their way to
+/// Elective hidden writes of one file (Request::elective): which bytes of it may still be on their way to
 /// storage, and who waits for them.
 ///
 ///  1. Every rank knows the range of each such call: the ranks have met (`note`). A collective call that does
@@ -34,6 +34,9 @@ class HiddenWrites {
 
     /// Opens what `wait` needs. Whether this rank can do its part.
     [[nodiscard]] bool prepare();
+    /// Whether there may be any on this file; equal on all ranks. No by default.
+    void allow(bool are_allowed) { are_allowed_ = are_allowed; }
+    [[nodiscard]] bool are_allowed() const { return are_allowed_; }
 
     void note(std::int64_t begin_bytes, std::int64_t end_bytes);
     void forget();
@@ -55,9 +58,9 @@ class HiddenWrites {
     /// The same, without a call of MPI.
     void wait_apart() { wait({}); }
     /// No further call comes, and the file is to be left before its bytes are stored: takes the lock where
-    /// this aggregator has something open. `at_end` is called by whoever ends the last access, before the lock
-    /// goes, with whether all of them went well. Returns false, and calls nothing, where there is nothing open
-    /// or no lock to be had.
+    /// this aggregator has something open. `at_end` is called by whoever ends the last access, before the
+    /// lock goes, with whether all of them went well. Returns false, and calls nothing, where there is
+    /// nothing open or no lock to be had.
     [[nodiscard]] bool hold(int domain, std::function<void(bool is_stored)> at_end);
 
     /// Whether any process of any node holds such a lock on the file of this descriptor: 1, 0, or -1 where
@@ -80,6 +83,7 @@ class HiddenWrites {
     Comm comm_;
     OpenedFile& file_;
     SharedControl& control_;
+    bool are_allowed_ = false;
     std::shared_ptr<Open> open_;
     Descriptor looking_;  // between nodes
     mutable std::mutex mutex_;

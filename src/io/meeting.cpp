@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "io/hidden_writes.hpp"
 #include "io/paths/mailbox.hpp"
 #include "io/pieces.hpp"
 #include "io/policy.hpp"
@@ -135,11 +136,11 @@ void Meeting::try_storage(const Request& request, Progress& progress) {
     progress.status = tried.status;
 }
 
-void Meeting::add_hidden(const Request& request, Facts& facts) const {
-    if (!request.is_elective) return;
+void Meeting::add_hidden(const Request& request, Facts& facts) {
+    if (request.elective == nullptr) return;
     facts.is_elective = true;
-    facts.follows_hidden = hidden_writes_.is_any();
-    facts.meets_hidden = hidden_writes_.meets(facts.totals.begin_bytes, facts.totals.end_bytes);
+    facts.follows_hidden = request.elective->is_any();
+    facts.meets_hidden = request.elective->meets(facts.totals.begin_bytes, facts.totals.end_bytes);
 }
 
 Facts Meeting::facts_of(const Request& request) const {

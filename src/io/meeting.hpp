@@ -7,7 +7,6 @@
 
 #include "io/ahead.hpp"
 #include "io/choice.hpp"
-#include "io/hidden_writes.hpp"
 #include "io/opened_file.hpp"
 #include "io/report.hpp"
 #include "io/request.hpp"
@@ -44,13 +43,12 @@ class Meeting {
 
     /// `lead` is called on a node's leader between the choice and the others' return from the meeting.
     Meeting(const Comm& comm, const FileSetting& setting, OpenedFile& file, SharedControl& control,
-            Ahead& ahead, const HiddenWrites& hidden_writes, Account& account, Lead lead)
+            Ahead& ahead, Account& account, Lead lead)
         : comm_(comm),
           setting_(setting),
           file_(file),
           control_(control),
           ahead_(ahead),
-          hidden_writes_(hidden_writes),
           account_(account),
           lead_(std::move(lead)) {}
 
@@ -68,14 +66,13 @@ class Meeting {
     void lead(const Request& request, Progress& progress, bool is_first);
     void try_storage(const Request& request, Progress& progress);
     [[nodiscard]] Facts facts_of(const Request& request) const;
-    void add_hidden(const Request& request, Facts& facts) const;
+    static void add_hidden(const Request& request, Facts& facts);
 
     const Comm& comm_;
     const FileSetting& setting_;
     OpenedFile& file_;
     SharedControl& control_;
     Ahead& ahead_;
-    const HiddenWrites& hidden_writes_;
     Account& account_;
     Lead lead_;
     std::atomic<bool> leaves_holes_ = false;

@@ -131,9 +131,9 @@ Opening agree_on_opening(const Comm& comm, const EngineOptions& options, const O
     opening.setting.may_fill_holes = opening.setting.may_fill_holes && words[no_locks] == 0;
     // Two accesses to one sector, or one block between nodes, must not be under way at once; a buffer that is
     // left to an access that may never end has no end to wait for; and nodes tell each other by locks.
-    opening.setting.may_hide = opening.options.hidden != "off" && !opening.options.direct_io &&
-                               !opening.setting.shares_blocks && !opening.setting.has_limit &&
-                               (comm.num_nodes() == 1 || words[no_locks] == 0);
+    opening.may_hide = opening.options.hidden != "off" && !opening.options.direct_io &&
+                       !opening.setting.shares_blocks && !opening.setting.has_limit &&
+                       (comm.num_nodes() == 1 || words[no_locks] == 0);
     return opening;
 }
 

@@ -19,6 +19,7 @@ struct Opening {
     FileStripes stripes;          ///< none where domains are contiguous
     ReportWishes wants;           ///< of some rank
     bool is_cycle_chosen = true;  ///< nobody has asked for a cb_buffer_size
+    bool may_hide = false;        ///< hakobi_hidden, and nothing stands against elective hidden writes
     bool has_failed = false;      ///< something, on some rank
 };
 

@@ -14,6 +14,8 @@
 
 namespace hakobi::io {
 
+class HiddenWrites;
+
 /// Told to a writer when all that it stores of one call is stored.
 struct WhenStored {
     /// The file that it wrote to, and which writer it is of how many. Called once on each writer, on any
@@ -35,9 +37,9 @@ struct WhenStored {
 struct Request {
     bool is_write = false;
     bool is_hidden = false;  ///< the call returns when the bytes are out of this rank's memory
-    /// Such a write of a program that has not asked for it call by call (hidden_writes.hpp): hidden only where
-    /// the storage makes requests wait, and it follows others of its kind without a wait.
-    bool is_elective = false;
+    /// Where such a write's program has not asked for it call by call: it is hidden only where the storage
+    /// makes requests wait, and it follows others of its kind without a wait.
+    HiddenWrites* elective = nullptr;
     const Region& file;                  ///< offsets from the start of the file
     const Region& memory;                ///< offsets from `origin`
     std::byte* origin = nullptr;         ///< only read from by a write

@@ -8,8 +8,8 @@
 
 namespace hakobi::mpiio {
 
-// Hidden close (hakobi_hidden=close): files that the program has closed, and whose last bytes are on their way
-// to storage. docs/hidden.md says what a program gives up by it.
+// Hidden close (hakobi_hidden=close): files that the program has closed, and whose last bytes are on their
+// way to storage. docs/hidden.md says what a program gives up by it.
 //
 //  1. `leave_behind`, by MPI_File_close: each aggregator with bytes under way locks a byte far behind the
 //     file's end (io/hidden_writes.hpp), and makes a file NAME.hakobi-pending beside the file. Who ends its
@@ -17,8 +17,8 @@ namespace hakobi::mpiio {
 //  2. The communicator goes back to the pool, and the program's next file uses its buffers. The engine stays
 //     until `reap`, which is collective over that communicator: the next MPI_File_open on it closes the
 //     engines whose bytes are stored on all ranks, and that of the file that is opened.
-//  3. MPI_File_open of any name waits, on its first rank, while somebody has the lock (`wait_until_whole`): so
-//     other groups of ranks find the file whole, too.
+//  3. MPI_File_open of any name waits, on its first rank, while somebody has the lock (`wait_until_whole`):
+//     so other groups of ranks find the file whole, too.
 //  4. An error is a line on stderr, the status of the process (hidden.hpp), and the result of the next
 //     MPI_File_open of the same file (`has_failed`, `take_failure`).
 //  5. When MPI_Finalize begins, all that is left is reaped. A process that exits without it waits for its own
@@ -27,8 +27,8 @@ namespace hakobi::mpiio {
 /// So many files of one group of ranks are under way at most; one more waits for the first.
 inline constexpr std::size_t most_closing = 8;
 
-/// Whether HAKOBI_HINTS, or the hints file, asks for it. A hint of the program alone does not: its other ranks
-/// would not know. Local.
+/// Whether HAKOBI_HINTS, or the hints file, asks for it. A hint of the program alone does not: its other
+/// ranks would not know. Local.
 [[nodiscard]] bool may_close_hidden();
 
 /// The file, of which no call is under way, is closed as far as the program sees, if this returns true, equal

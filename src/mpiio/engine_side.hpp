@@ -38,8 +38,8 @@ class EngineSide {
     /// From now on no collective call of this rank fills holes: it has writes of its own under way, without a
     /// lock. Local; any thread.
     void leave_holes();
-    /// Hidden writes of the engine (hidden.hpp): whether bytes of the range are under way; behind the last one
-    /// that is, or 0; waits until none is. Local; any thread.
+    /// Hidden writes of the engine (hidden.hpp): whether bytes of the range are under way; behind the last
+    /// one that is, or 0; waits until none is. Local; any thread.
     [[nodiscard]] bool has_hidden(std::int64_t begin_bytes, std::int64_t end_bytes);
     [[nodiscard]] std::int64_t hidden_end_bytes();
     void wait_for_hidden();

@@ -47,7 +47,7 @@ int pass_of_one(OpenFile* known, MPI_File file, const Call& call) {
 /// called.
 int set_size_late(OpenFile& file, MPI_Offset size) {
     file.wait_for_queue();
-    // What is under way may pass a file that grows behind it.
+    // Bytes under way may pass a file that grows behind them.
     if (size < hidden_end_bytes(file)) settle(file);
     (void)agreed_error(file, MPI_SUCCESS);  // no rank is before its accesses so far
     int error = !file.facts.can_write() ? MPI_ERR_READ_ONLY : size < 0 ? MPI_ERR_ARG : MPI_SUCCESS;

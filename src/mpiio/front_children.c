@@ -1,7 +1,7 @@
-// A child process that this one starts may read what it has just written: hidden output (docs/hidden.md) comes
-// first. The drop-in fills `hakobi_mpiio_before_child` in while it may have some; until then these functions
-// are the system's. A handler of pthread_atfork would not do: others run before it, and hold locks that threads of
-// ours need to come to an end.
+// A child process that this one starts may read what it has just written: hidden output (docs/hidden.md)
+// comes first. The drop-in fills `hakobi_mpiio_before_child` in while it may have some; until then these
+// functions are the system's. A handler of pthread_atfork would not do: others run before it, and hold locks
+// that threads of ours need to come to an end.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <spawn.h>

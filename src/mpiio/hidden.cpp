@@ -43,7 +43,7 @@ void at_exit(int status, void*) {
     end_open_files();
     end_closing_alone();
     if (status != EXIT_SUCCESS || !is_unheard.load() || !is_failure_wanted()) return;
-    // What else runs at the exit runs with the new status.
+    // The exit's other functions run with the new status.
     std::exit(EXIT_FAILURE);  // NOLINT(concurrency-mt-unsafe)
 }
 

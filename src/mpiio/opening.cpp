@@ -296,7 +296,8 @@ std::string name_for_library(const std::string& name, Descriptor& folder) {
 
 namespace {
 
-/// Before the file of this name is opened: what is under way of it comes first. The ranks meet when they open.
+/// Before the file of this name is opened: what is under way of it comes first. The ranks meet when they
+/// open.
 void wait_for_file(MPI_Comm comm, const char* name) {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
@@ -304,8 +305,8 @@ void wait_for_file(MPI_Comm comm, const char* name) {
 }
 
 /// The end of opening a file that is in the table: files that were left behind on its communicator are closed
-/// where they can be, and the error of one of this name is the program's now. Collective. Returns an MPI error
-/// code, the handler of MPI_FILE_NULL called.
+/// where they can be, and the error of one of this name is the program's now. Collective. Returns an MPI
+/// error code, the handler of MPI_FILE_NULL called.
 int after_hidden(MPI_File* handle, bool is_failed) {
     OpenFile* const file = find_file(*handle);
     if (file == nullptr) return MPI_SUCCESS;

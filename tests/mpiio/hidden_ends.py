@@ -1,4 +1,4 @@
-"""What becomes of hidden output when it cannot be stored, or when the program ends (docs/hidden.md).
+"""Ends of hidden output: it cannot be stored, or the program ends (docs/hidden.md).
 
     hidden_ends.py --drop-in LIBRARY --model LIBRARY --folder FOLDER --ranks N [--accesses N] [--only CASE]
         -- launcher … program

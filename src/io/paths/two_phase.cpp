@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "io/hidden_writes.hpp"
 #include "mpi/comm_state.hpp"
 #include "mpi/message_context.hpp"
 #include "mpi/messages.hpp"
@@ -112,7 +113,7 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
                             num = plan.domains.num_domains] { return told(*file, domain, num); };
         if (totals.any.has_device_memory) task.when_stored = both(std::move(task.when_stored));
     }
-    if (request.is_elective && is_last) task.when_over = hidden_writes_.end();
+    if (request.elective != nullptr && is_last) task.when_over = request.elective->end();
     phases_.push_back(crew_->begin(comm_, std::move(task)));
 }
 
@@ -175,9 +176,9 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();
     // The barriers below follow: no rank returns before.
-    if (request.is_elective && is_last) {
-        hidden_writes_.note(totals.begin_bytes, totals.end_bytes);
-        if (domain >= 0) progress.status.keep_first(hidden_writes_.begin(domain));
+    if (request.elective != nullptr && is_last) {
+        request.elective->note(totals.begin_bytes, totals.end_bytes);
+        if (domain >= 0) progress.status.keep_first(request.elective->begin(domain));
     }
 
     if (comm_.num_nodes() > 1) describe(file, plan, progress.descriptions);

@@ -8,7 +8,6 @@
 
 #include "io/choice.hpp"
 #include "io/crew.hpp"
-#include "io/hidden_writes.hpp"
 #include "io/opened_file.hpp"
 #include "io/options.hpp"
 #include "io/pipeline.hpp"
@@ -26,14 +25,13 @@ namespace hakobi::io::paths {
 class TwoPhase {
   public:
     TwoPhase(const Comm& comm, const FileSetting& setting, const EngineOptions& options, OpenedFile& file,
-             SharedControl& control, Account& account, HiddenWrites& hidden_writes)
+             SharedControl& control, Account& account)
         : comm_(comm),
           setting_(setting),
           options_(options),
           file_(file),
           control_(control),
-          account_(account),
-          hidden_writes_(hidden_writes) {}
+          account_(account) {}
     /// Waits for what is under way. Local.
     ~TwoPhase();
     TwoPhase(const TwoPhase&) = delete;
@@ -98,7 +96,6 @@ class TwoPhase {
     OpenedFile& file_;
     SharedControl& control_;
     Account& account_;
-    HiddenWrites& hidden_writes_;
     Aggregators aggregators_;
     Crew* crew_ = nullptr;  // the Comm's
     struct OfFile {
@@ -110,7 +107,7 @@ class TwoPhase {
     };
     OfFile of_file_;
     Health health_;
-    // Of an aggregator, until they have been waited for: several only of elective hidden calls.
+    // An aggregator's, until they have been waited for: several only of elective hidden calls.
     std::vector<std::shared_ptr<Phase>> phases_;
     /// The state of a hidden call.
     struct Hidden {

@@ -36,7 +36,7 @@ static void check(int error, const char* cell) {
     expect(0, cell, text);
 }
 
-// Of the file's pieces of `of_rank`, in `found`.
+// Whether `found` has the file's pieces of `of_rank`.
 static int are_right(int of_rank, int round) {
     for (int i = 0; i < block; ++i)
         if (found[i] != value(of_rank, i, round)) return 0;

@@ -23,12 +23,15 @@ static void settle_first(void) {
     if (act != NULL) act();
 }
 
-// The next function of a name in the order of search; looked up at each call, of which there are few.
-#define HAKOBI_NEXT(type, name) \
-    union {                     \
-        function code;          \
-        type typed;             \
-    } next = {front_function(RTLD_NEXT, name)}
+// The next function of a name in the order of search, looked up by the first call.
+#define HAKOBI_NEXT(type, name)                                         \
+    static _Atomic(function) known;                                     \
+    union {                                                             \
+        function code;                                                  \
+        type typed;                                                     \
+    } next = {atomic_load_explicit(&known, memory_order_acquire)};      \
+    if (next.code == NULL) next.code = front_function(RTLD_NEXT, name); \
+    atomic_store_explicit(&known, next.code, memory_order_release)
 
 typedef pid_t (*fork_type)(void);
 typedef int (*system_type)(const char*);

@@ -144,6 +144,16 @@ def test_a_mesh_is_listed_with_its_cells_and_vectors_once(hakobi: Command, tmp_p
     assert record["fields"][0]["least"] == pytest.approx(3**0.5)
 
 
+def test_a_file_that_is_not_stored_whole_is_named_by_ls_and_doctor(hakobi: Command, tmp_path: Path) -> None:
+    series(tmp_path)
+    (tmp_path / "run_000001.nc.hakobi-pending-4").touch()
+    result = hakobi("ls", tmp_path)
+    assert result.status == 1
+    assert "run_000001.nc is not whole: run_000001.nc.hakobi-pending… says so" in result.stdout
+    assert "3 steps (0 to 2)" in result.stdout
+    assert "run_000001.nc is not whole" in hakobi("doctor", "--quick", "--storage", tmp_path).stdout
+
+
 def test_steps_that_cannot_be_read_are_a_sentence_each_and_the_rest_goes_on(hakobi: Command, tmp_path: Path) -> None:
     series(tmp_path, 5)
     whole = (tmp_path / "run_000001.nc").read_bytes()

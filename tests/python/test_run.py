@@ -174,6 +174,24 @@ def test_print_gives_the_lines_of_a_job_script(
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("--hidden", "hakobi_hidden=write"),
+        ("--hidden=write", "hakobi_hidden=write"),
+        ("--hidden=close", "hakobi_hidden=close"),
+    ],
+)
+def test_hidden_output_is_a_hint_and_its_variable_goes_with_it(
+    hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch, option: str, hint: str
+) -> None:
+    monkeypatch.setenv("HAKOBI_HIDDEN_ERRORS", "warn")
+    lines = hakobi("run", "--print", option, "--hint", "cb_nodes=8").stdout.splitlines()
+    assert f"export HAKOBI_HINTS='{hint};cb_nodes=8'" in lines
+    assert "export HAKOBI_HIDDEN_ERRORS=warn" in lines
+    assert "hakobi_hidden=off" in hakobi("run", "--print", option, "--hint", "hakobi_hidden=off").stdout
+
+
 def test_a_drop_in_that_is_off_is_so_on_other_nodes_and_leaves_pnetcdf_as_it_is(
     hakobi: Command, installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

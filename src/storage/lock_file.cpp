@@ -37,12 +37,15 @@ std::string own_text() {
     return text.append("\n");
 }
 
-/// The file's beginning, without what a terminal would take for more than text.
+constexpr std::size_t most_text_bytes = 512;
+
+/// The file's beginning, without what a terminal would take for more than text, and without zeros at its end:
+/// a crash of the system may keep a file's size and lose its bytes.
 std::string printable_text(int file) {
-    std::array<char, 512> bytes{};
+    std::array<char, most_text_bytes> bytes{};
     const ssize_t length = ::pread(file, bytes.data(), bytes.size(), 0);
     std::string text(bytes.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
+    while (text.ends_with('\n') || text.ends_with('\0')) text.pop_back();
     std::ranges::replace_if(
         text, [](unsigned char c) { return c < 32 || c == 127; }, '?');
     return text;
@@ -116,7 +119,8 @@ Result<LockFile> LockFile::take(const std::string& path, std::string_view whose)
             return in_the_way("not a regular file");
         const int error = lock(file.get());
         const std::string text = printable_text(file.get());
-        const bool is_ours = text.empty() || text.starts_with(magic);
+        const bool is_short = info.st_size <= static_cast<off_t>(most_text_bytes);
+        const bool is_ours = text.empty() ? is_short : text.starts_with(magic);
         if (error != 0 && is_without_locks(error)) {
             if (info.st_size == 0) (void)::unlinkat(result.folder_.get(), name, 0);
             return result;

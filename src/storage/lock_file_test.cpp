@@ -93,6 +93,14 @@ TEST_F(LockFileTest, OfADeadOwnerIsTakenOverAndSaidSo) {
     EXPECT_TRUE(lock.value().left_by().starts_with("pid ")) << lock.value().left_by();
 }
 
+TEST_F(LockFileTest, WhoseBytesACrashHasLostIsTakenOver) {
+    std::ofstream(path()) << std::string(59, '\0');
+    EXPECT_TRUE(LockFile::take(path(), "x").ok());
+    std::ofstream(path()) << std::string(4096, '\0');
+    EXPECT_EQ(LockFile::take(path(), "x").status().code(), ErrorCode::exists) << "no lock was ever so long";
+    EXPECT_EQ(fs::file_size(path()), 4096U);
+}
+
 // An open file description's locks are shared by fork.
 TEST_F(LockFileTest, IsNotHeldByAChildThatOutlivesItsOwner) {
     int ends[2] = {}, begun[2] = {};

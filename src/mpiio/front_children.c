@@ -57,20 +57,14 @@ HAKOBI_EXPORT FILE* popen(const char* command, const char* mode) {
     return next.typed(command, mode);
 }
 
-HAKOBI_EXPORT int posix_spawn(pid_t* restrict pid, const char* restrict path,
-                              const posix_spawn_file_actions_t* actions,
-                              const posix_spawnattr_t* restrict attributes, char* const arguments[restrict],
-                              char* const environment[restrict]) {
-    HAKOBI_NEXT(spawn_type, "posix_spawn");
-    settle_first();
-    return next.typed(pid, path, actions, attributes, arguments, environment);
-}
-
-HAKOBI_EXPORT int posix_spawnp(pid_t* restrict pid, const char* restrict file,
-                               const posix_spawn_file_actions_t* actions,
-                               const posix_spawnattr_t* restrict attributes, char* const arguments[restrict],
-                               char* const environment[restrict]) {
-    HAKOBI_NEXT(spawn_type, "posix_spawnp");
-    settle_first();
-    return next.typed(pid, file, actions, attributes, arguments, environment);
-}
+#define HAKOBI_SPAWN(name)                                                                                \
+    HAKOBI_EXPORT int name(pid_t* restrict pid, const char* restrict program,                             \
+                           const posix_spawn_file_actions_t* actions,                                     \
+                           const posix_spawnattr_t* restrict attributes, char* const arguments[restrict], \
+                           char* const environment[restrict]) {                                           \
+        HAKOBI_NEXT(spawn_type, #name);                                                                   \
+        settle_first();                                                                                   \
+        return next.typed(pid, program, actions, attributes, arguments, environment);                     \
+    }
+HAKOBI_SPAWN(posix_spawn)
+HAKOBI_SPAWN(posix_spawnp)

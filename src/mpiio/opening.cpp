@@ -292,10 +292,6 @@ std::string name_for_library(const std::string& name, Descriptor& folder) {
     return name;
 }
 
-}  // namespace
-
-namespace {
-
 /// Before the file of this name is opened: what is under way of it comes first. The ranks meet when they
 /// open.
 void wait_for_file(MPI_Comm comm, const char* name) {

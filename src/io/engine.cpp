@@ -156,8 +156,9 @@ bool Engine::Impl::is_one_access(const Request& request, const Progress& progres
     const bool is_hidden =
         request.is_hidden && !(request.elective != nullptr && file.service() == Service::from_memory);
     return setting.num_ranks == 1 && progress.status.ok() && !is_hidden && request.device == nullptr &&
-           !two_phase.has_pending() && file.is_open() && setting.shuffle == ShuffleHint::automatic &&
-           !setting.has_limit && !setting.is_direct_io && paths::is_one_short_piece(request);
+           !two_phase.has_pending() && !hidden_writes.has_deferred() && file.is_open() &&
+           setting.shuffle == ShuffleHint::automatic && !setting.has_limit && !setting.is_direct_io &&
+           paths::is_one_short_piece(request);
 }
 
 // Without a meeting (ahead.hpp): an error is this rank's own.
@@ -205,10 +206,12 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
     Status mistake = std::exchange(progress.status, two_phase.take_undone());
     const auto settle = [&] {
         two_phase.wait(progress);
+        progress.status.keep_first(hidden_writes.settle_deferred());
         hidden_writes.forget();
     };
     if (request.elective != nullptr) {
         two_phase.take_over(progress);
+        progress.status.keep_first(hidden_writes.take_deferred_error());
     } else {
         settle();
     }
@@ -358,18 +361,19 @@ HiddenWrites& Engine::hidden_writes() {
 }
 
 bool Engine::has_failed_hidden() const {
-    return impl_->two_phase.has_failed();
+    return impl_->two_phase.has_failed() || impl_->hidden_writes.has_failed_deferred();
 }
 
 Status Engine::take_hidden_error() {
     Progress progress{.status = impl_->two_phase.take_undone()};
     impl_->two_phase.wait(progress);
+    progress.status.keep_first(impl_->hidden_writes.settle_deferred());
     return std::move(progress.status);
 }
 
 bool Engine::leave_behind(std::function<void(bool is_stored)> at_end) {
     const int domain = impl_->two_phase.aggregators().my_domain;
-    if (domain < 0 || is_stored()) return false;
+    if (is_stored()) return false;
     if (impl_->hidden_writes.hold(domain, std::move(at_end))) return true;
     (void)wait_for_own_storage();
     return false;
@@ -403,11 +407,13 @@ std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std
 }
 
 bool Engine::is_stored() const {
-    return std::ranges::all_of(impl_->two_phase.phases(), [](const auto& phase) { return phase->is_over(); });
+    return !impl_->hidden_writes.has_deferred() &&
+           std::ranges::all_of(impl_->two_phase.phases(), [](const auto& phase) { return phase->is_over(); });
 }
 
 double Engine::wait_for_own_storage() {
     impl_->two_phase.wait_until_over();
+    impl_->hidden_writes.wait_for_deferred();
     return counters().storage_end_s;
 }
 
@@ -424,6 +430,7 @@ mpi::Agreed Engine::close() {
     Impl& impl = *impl_;
     Progress progress{.status = impl.two_phase.take_undone()};
     impl.two_phase.wait(progress);
+    progress.status.keep_first(impl.hidden_writes.settle_deferred());
     impl.account.report(impl.comm, impl.file.name().shown);
     if (impl.setting.has_limit && impl.two_phase.has_any_given_up()) impl.two_phase.abandon_buffers();
     impl.own_pieces.close();

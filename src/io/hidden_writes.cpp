@@ -10,14 +10,18 @@
 #include <utility>
 
 #include "base/forked.hpp"
+#include "base/guard.hpp"
 #include "mpi/wait.hpp"
 
 namespace hakobi::io {
 namespace {
 
-// Between all bytes that files have and the shadow of range_lock.hpp.
+// Between all bytes that files have and the locks of write_behind.hpp.
 constexpr std::int64_t first_lock_bytes = std::int64_t{1} << 61;
-constexpr std::int64_t num_locks = std::int64_t{1} << 30;
+static_assert(first_lock_bytes < WriteBehind::lock_shift_bytes);
+// Both.
+constexpr std::int64_t all_locks =
+    WriteBehind::lock_shift_bytes + WriteBehind::most_offset_bytes - first_lock_bytes;
 
 struct flock lock_of(short type, std::int64_t at, std::int64_t length) {
     struct flock lock {};
@@ -70,16 +74,20 @@ HiddenWrites::HiddenWrites(const Comm& comm, OpenedFile& file, SharedControl& co
     : comm_(comm), file_(file), control_(control), open_(std::make_shared<Open>()) {}
 
 bool HiddenWrites::prepare() {
-    if (comm_.num_nodes() == 1) return true;
+    const std::scoped_lock lock(mutex_);
+    return looking() >= 0 && is_held(looking()) >= 0;
+}
+
+int HiddenWrites::looking() const {
     const std::string& path = file_.name().path;
-    looking_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (looking_.get() < 0) looking_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (looking_.get() < 0) looking_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    return looking_.get() >= 0 && is_held(looking_.get()) >= 0;
+    return looking_.get();
 }
 
 // Output mostly grows: neighbours are one range.
-void HiddenWrites::add(Ranges& ranges, const Range& range) {
-    for (Range& each : ranges) {
+void HiddenWrites::add(Ranges& ranges, const ByteRange& range) {
+    for (ByteRange& each : ranges) {
         if (range.begin_bytes > each.end_bytes || range.end_bytes < each.begin_bytes) continue;
         each.begin_bytes = std::min(each.begin_bytes, range.begin_bytes);
         each.end_bytes = std::max(each.end_bytes, range.end_bytes);
@@ -89,7 +97,7 @@ void HiddenWrites::add(Ranges& ranges, const Range& range) {
 }
 
 bool HiddenWrites::overlaps(const Ranges& ranges, std::int64_t begin_bytes, std::int64_t end_bytes) {
-    return std::ranges::any_of(ranges, [&](const Range& range) {
+    return std::ranges::any_of(ranges, [&](const ByteRange& range) {
         return begin_bytes < range.end_bytes && end_bytes > range.begin_bytes;
     });
 }
@@ -124,22 +132,102 @@ bool HiddenWrites::is_any() const {
 
 bool HiddenWrites::has_open(std::int64_t begin_bytes, std::int64_t end_bytes) const {
     const std::scoped_lock lock(mutex_);
-    return overlaps(own_, begin_bytes, end_bytes) && !is_over();
+    if (ranges_.empty()) return false;
+    return (overlaps(own_, begin_bytes, end_bytes) && !is_over()) || meets_deferred({begin_bytes, end_bytes});
 }
 
 std::int64_t HiddenWrites::open_end_bytes() const {
     const std::scoped_lock lock(mutex_);
-    std::int64_t end = 0;
-    for (const Range& range : own_) end = std::max(end, range.end_bytes);
-    return end > 0 && is_over() ? 0 : end;
+    if (ranges_.empty() || is_over()) return 0;
+    std::int64_t end = deferred_end_bytes();
+    for (const ByteRange& range : own_) end = std::max(end, range.end_bytes);
+    return end;
+}
+
+bool HiddenWrites::defer(std::span<const std::byte> bytes, std::int64_t offset) {
+    const ByteRange range{offset, offset + static_cast<std::int64_t>(bytes.size())};
+    const std::scoped_lock lock(mutex_);
+    if (ranges_.empty() || is_over() || overlaps(own_, range.begin_bytes, range.end_bytes)) return false;
+    if (!behind_) {
+        const Status made = guarded("writes behind others", [&] {
+            const Status opened = file_.need();
+            if (opened.ok()) behind_.reset(new WriteBehind(*file_, file_.name().path, counting()));
+            return opened;
+        });
+        if (!made.ok()) return false;
+    }
+    return !behind_->meets_others(range) && behind_->add(bytes, offset);
+}
+
+WriteBehind* HiddenWrites::behind() const {
+    const std::scoped_lock lock(mutex_);
+    return behind_.get();
+}
+
+bool HiddenWrites::has_deferred() const {
+    const WriteBehind* const found = behind();
+    return found != nullptr && found->is_any();
+}
+
+bool HiddenWrites::has_failed_deferred() const {
+    const WriteBehind* const found = behind();
+    return found != nullptr && found->has_failed();
+}
+
+ByteRange HiddenWrites::deferred_range() const {
+    const WriteBehind* const found = behind();
+    return found != nullptr ? found->range() : ByteRange();
+}
+
+void HiddenWrites::wait_for_deferred() {
+    if (WriteBehind* const found = behind()) found->wait(comm_);
+}
+
+Status HiddenWrites::settle_deferred() {
+    wait_for_deferred();
+    return take_deferred_error();
+}
+
+Status HiddenWrites::take_deferred_error() {
+    WriteBehind* const found = behind();
+    return found != nullptr ? found->take_error() : Status();
+}
+
+WriteBehind::Counted HiddenWrites::counting() {
+    auto* const num = &control_.block().num_deferred;
+    return {[this, num] {
+                num->fetch_add(1, std::memory_order_acq_rel);
+                count();
+            },
+            [num, end = end()](bool has_failed) {
+                end(has_failed);
+                num->fetch_sub(1, std::memory_order_acq_rel);
+            }};
+}
+
+bool HiddenWrites::may_meet_deferred() const {
+    return comm_.num_nodes() > 1 || control_.block().num_deferred.load(std::memory_order_acquire) != 0;
+}
+
+bool HiddenWrites::meets_deferred(const ByteRange& range) const {
+    return may_meet_deferred() && WriteBehind::meets(looking(), range);
+}
+
+std::int64_t HiddenWrites::deferred_end_bytes() const {
+    return may_meet_deferred() ? WriteBehind::end_bytes(looking()) : 0;
+}
+
+void HiddenWrites::count() {
+    const std::scoped_lock lock(open_->mutex);
+    open_->on_node = &control_.block().num_hidden;
+    open_->on_node->fetch_add(1, std::memory_order_acq_rel);
+    ++open_->num;
 }
 
 Status HiddenWrites::begin(int domain) {
+    count();
     const std::scoped_lock lock(open_->mutex);
-    open_->on_node = &control_.block().num_hidden;
     open_->domain = domain;
-    open_->on_node->fetch_add(1, std::memory_order_acq_rel);
-    ++open_->num;
     if (comm_.num_nodes() > 1 && !open_->lock_it(file_.name().path))
         return {ErrorCode::io, file_.name().shown + ": cannot lock a byte while a write is under way: " +
                                    std::strerror(errno)};
@@ -150,35 +238,45 @@ std::function<void(bool)> HiddenWrites::end() const {
     return [open = open_](bool has_failed) { open->end(has_failed); };
 }
 
+bool HiddenWrites::is_over_on_node() const {
+    return control_.block().num_hidden.load(std::memory_order_acquire) == 0;
+}
+
 bool HiddenWrites::is_over() const {
-    if (control_.block().num_hidden.load(std::memory_order_acquire) != 0) return false;
-    return comm_.num_nodes() == 1 || is_held(looking_.get()) == 0;
+    return is_over_on_node() && (comm_.num_nodes() == 1 || is_held(looking()) == 0);
 }
 
 void HiddenWrites::wait(const Comm& progressing) {
     std::uint64_t num_noted = 0;
     {
         const std::scoped_lock lock(mutex_);
-        if (own_.empty()) return;
+        if (ranges_.empty()) return;
         num_noted = num_noted_;
     }
     mpi::wait_until(progressing, control_.block().num_hidden, {}, [](std::uint32_t num) { return num == 0; });
+    const auto is_over_everywhere = [this] {
+        const std::scoped_lock lock(mutex_);
+        return is_over();
+    };
     mpi::Wait wait(progressing);
-    while (!is_over()) wait.pause();
+    while (!is_over_everywhere()) wait.pause();
     forget_own(num_noted);
 }
 
 bool HiddenWrites::hold(int domain, std::function<void(bool)> at_end) {
     const std::scoped_lock lock(open_->mutex);
     if (open_->num == 0) return false;
-    open_->domain = domain;
-    if (!open_->lock_it(file_.name().path)) return false;
+    // Without a domain it is about deferred writes, which have their locks.
+    if (domain >= 0) {
+        open_->domain = domain;
+        if (!open_->lock_it(file_.name().path)) return false;
+    }
     open_->at_end = std::move(at_end);
     return true;
 }
 
 int HiddenWrites::is_held(int descriptor) {
-    struct flock lock = lock_of(F_WRLCK, 0, num_locks);
+    struct flock lock = lock_of(F_WRLCK, 0, all_locks);
     int result = 0;
     do {
         result = ::fcntl(descriptor, F_OFD_GETLK, &lock);

@@ -5,11 +5,14 @@
 #include <hakobi/comm.hpp>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/forked.hpp"
 #include "io/opened_file.hpp"
 #include "io/shared_control.hpp"
+#include "io/write_behind.hpp"
 
 namespace hakobi::io {
 
@@ -25,9 +28,12 @@ namespace hakobi::io {
 ///     of the file far behind its end locked (an open file description's lock) while it has something open. A
 ///     process that ends loses the lock.
 ///  4. `hold` takes that lock on one node, too: for ranks that have never opened the file.
+///  5. While something is open, a short write of one rank alone may go behind it (`defer`; write_behind.hpp).
+///     It counts as open. Another rank that touches its bytes waits; a collective call learns at the meeting
+///     where such writes are.
 ///
 /// `begin` is collective in that all aggregators call it. All other functions are local; any thread, but for
-/// `note`, `forget` and `begin`, which belong to the thread of the collective calls.
+/// `note`, `forget`, `begin` and `settle_deferred`, which belong to the thread of the collective calls.
 class HiddenWrites {
   public:
     HiddenWrites(const Comm& comm, OpenedFile& file, SharedControl& control);
@@ -43,7 +49,7 @@ class HiddenWrites {
     /// Whether a call since has written to the range; equal on all ranks.
     [[nodiscard]] bool meets(std::int64_t begin_bytes, std::int64_t end_bytes) const;
     [[nodiscard]] bool is_any() const;
-    /// Whether bytes of the range are under way, as far as this rank knows.
+    /// Whether bytes of the range are under way, as far as this rank knows; deferred ones of any rank.
     [[nodiscard]] bool has_open(std::int64_t begin_bytes, std::int64_t end_bytes) const;
     /// Behind the last byte under way; 0: none.
     [[nodiscard]] std::int64_t open_end_bytes() const;
@@ -52,6 +58,20 @@ class HiddenWrites {
     [[nodiscard]] Status begin(int domain);
     /// For PhaseTask::when_over.
     [[nodiscard]] std::function<void(bool has_failed)> end() const;
+
+    /// Takes a write of this rank alone, which goes behind what is open: its bytes are copied. False, and
+    /// nothing has been done: nothing is open, it would have to wait first, or it is too long.
+    [[nodiscard]] bool defer(std::span<const std::byte> bytes, std::int64_t offset);
+    [[nodiscard]] bool has_deferred() const;
+    [[nodiscard]] bool has_failed_deferred() const;
+    /// Around those that this rank has deferred and that are not over.
+    [[nodiscard]] ByteRange deferred_range() const;
+    /// Until they are over.
+    void wait_for_deferred();
+    /// The same, and their first error.
+    [[nodiscard]] Status settle_deferred();
+    /// The first error of those that are over.
+    [[nodiscard]] Status take_deferred_error();
 
     /// Until nothing is open on any node; MPI progresses meanwhile.
     void wait() { wait(comm_); }
@@ -69,14 +89,19 @@ class HiddenWrites {
 
   private:
     struct Open;  // shared with I/O threads
-    struct Range {
-        std::int64_t begin_bytes, end_bytes;
-    };
-    using Ranges = std::vector<Range>;
-    static void add(Ranges& ranges, const Range& range);
+    using Ranges = std::vector<ByteRange>;
+    static void add(Ranges& ranges, const ByteRange& range);
     [[nodiscard]] static bool overlaps(const Ranges& ranges, std::int64_t begin_bytes,
                                        std::int64_t end_bytes);
     [[nodiscard]] bool is_over() const;
+    [[nodiscard]] bool is_over_on_node() const;
+    [[nodiscard]] WriteBehind::Counted counting();
+    [[nodiscard]] bool may_meet_deferred() const;
+    [[nodiscard]] int looking() const;
+    [[nodiscard]] WriteBehind* behind() const;
+    [[nodiscard]] bool meets_deferred(const ByteRange& range) const;
+    [[nodiscard]] std::int64_t deferred_end_bytes() const;
+    void count();
     void wait(const Comm& progressing);
     void forget_own(std::uint64_t num_noted);
 
@@ -85,11 +110,12 @@ class HiddenWrites {
     SharedControl& control_;
     bool are_allowed_ = false;
     std::shared_ptr<Open> open_;
-    Descriptor looking_;  // between nodes
     mutable std::mutex mutex_;
-    Ranges ranges_;  // since `forget`; equal on all ranks
-    Ranges own_;     // of them those that this rank has not waited for
+    mutable Descriptor looking_;  // for others' locks
+    Ranges ranges_;               // since `forget`; equal on all ranks
+    Ranges own_;                  // of them those that this rank has not waited for
     std::uint64_t num_noted_ = 0;
+    std::unique_ptr<WriteBehind, DeletedByMaker> behind_;  // made by the first `defer`
 };
 
 }  // namespace hakobi::io

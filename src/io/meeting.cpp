@@ -25,6 +25,7 @@ RequestSummary Meeting::summary_of(const Request& request, const Progress& progr
     mine.leaves_holes = leaves_holes_.load(std::memory_order_relaxed) ? 1 : 0;
     mine.error_code = static_cast<int>(progress.status.code());
     if (!progress.status.ok()) return mine;
+    if (request.elective != nullptr) mine.deferred = request.elective->deferred_range();
     const Region& file = request.file;
     const std::int64_t done = progress.bytes_done(request);
     if (done >= file.size_bytes()) return mine;
@@ -140,7 +141,9 @@ void Meeting::add_hidden(const Request& request, Facts& facts) {
     if (request.elective == nullptr) return;
     facts.is_elective = true;
     facts.follows_hidden = request.elective->is_any();
-    facts.meets_hidden = request.elective->meets(facts.totals.begin_bytes, facts.totals.end_bytes);
+    const ByteRange asked{facts.totals.begin_bytes, facts.totals.end_bytes};
+    facts.meets_hidden = request.elective->meets(asked.begin_bytes, asked.end_bytes) ||
+                         asked.overlaps(facts.totals.any.deferred);
 }
 
 Facts Meeting::facts_of(const Request& request) const {

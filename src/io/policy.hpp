@@ -143,6 +143,9 @@ constexpr std::int64_t most_tried = 256 * kib;
 /// cache. Where a request waits, each is as long as it may be (24 x 2.5 MiB a call, model: reading 2.4 times
 /// as fast).
 constexpr std::int64_t bounce = 256 * kib;
+/// A rank's own writes behind hidden ones (write_behind.hpp): HDF5's and PnetCDF's headers are from 8 bytes
+/// to some 100 KiB; a longer write is data, and its program waits for it as it did.
+constexpr std::int64_t most_behind = 1 * mib, most_behind_together = 16 * mib;
 /// The longest run of joined pieces that the mailbox's leader reads at once, through a buffer.
 constexpr std::int64_t most_read_run = 1 * mib;
 /// Calls of one piece a rank in a row until its ranks run ahead, at most, however often they had to stop

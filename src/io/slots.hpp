@@ -192,7 +192,8 @@ struct ControlBlock {
     LeaderWord word;
     alignas(64) FutexWord gate;             ///< of ranks that run ahead (ahead.hpp)
     SharedAtomic<std::int64_t> meets_from;  ///< the call from which they meet again, once it is closed
-    alignas(64) FutexWord num_hidden;       ///< elective hidden writes under way on this node's aggregators
+    alignas(64) FutexWord num_hidden;  ///< elective hidden writes under way on this node, deferred ones too
+    SharedAtomic<std::int64_t> num_deferred;  ///< of them ranks' own (write_behind.hpp)
     alignas(64) SharedAtomic<
         std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
     // RankPlace[node_size], CycleTally[max_cycles_of_phase] and

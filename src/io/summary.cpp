@@ -27,6 +27,7 @@ RequestTotals total_of(std::span<const RequestSummary> requests) {
         totals.end_of_file = std::min(totals.end_of_file, request.end_of_file);
         totals.any.has_given_up = totals.any.has_given_up || request.has_given_up != 0;
         totals.any.leaves_holes = totals.any.leaves_holes || request.leaves_holes != 0;
+        totals.any.deferred = totals.any.deferred.with(request.deferred);
         if (request.size_bytes == 0) continue;
         totals.any.has_device_memory = totals.any.has_device_memory || request.has_device_memory != 0;
         const bool is_first = totals.num_ranks_with_data++ == 0;
@@ -59,6 +60,9 @@ ReducedSummary reduced(const RequestSummary& request, int rank) {
     maxima[ReducedSummary::given_up] = request.has_given_up;
     maxima[ReducedSummary::holes] = request.leaves_holes;
     maxima[ReducedSummary::device] = has_data ? request.has_device_memory : 0;
+    const ByteRange& deferred = request.deferred;
+    maxima[ReducedSummary::minus_deferred_begin] = deferred.empty() ? nothing : -deferred.begin_bytes;
+    maxima[ReducedSummary::deferred_end] = deferred.empty() ? 0 : deferred.end_bytes;
     result.sums = {request.size_bytes, has_data ? request.joined_bytes : 0, has_data ? 1 : 0};
     return result;
 }
@@ -73,6 +77,9 @@ RequestTotals total_of(const ReducedSummary& of_all_ranks) {
         totals.begin_bytes = -maxima[ReducedSummary::minus_begin];
         totals.end_bytes = maxima[ReducedSummary::end];
     }
+    if (maxima[ReducedSummary::deferred_end] > 0)
+        totals.any.deferred = {-maxima[ReducedSummary::minus_deferred_begin],
+                               maxima[ReducedSummary::deferred_end]};
     totals.largest_size_bytes = maxima[ReducedSummary::largest_size];
     totals.smallest_mean_piece_bytes = -maxima[ReducedSummary::minus_mean_piece];
     totals.service = static_cast<Service>(maxima[ReducedSummary::service]);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "io/byte_range.hpp"
 #include "storage/storage_profile.hpp"
 
 namespace hakobi::io {
@@ -26,6 +27,7 @@ struct RequestSummary {
     std::int64_t has_device_memory = 0;  ///< of the request, some memory is a device's
     std::int64_t joined_bytes =
         0;  ///< reading by requests (FileSetting): size_bytes with gaps that are read over; else 0
+    ByteRange deferred;  ///< around this rank's own writes behind hidden ones (hidden_writes.hpp)
 };
 
 /// Totals of all ranks' requests, known to all ranks.
@@ -39,10 +41,11 @@ struct RequestTotals {
     std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
     std::int64_t error_code = 0;  ///< the most severe
     int error_rank = -1;          ///< the lowest rank with it
-    /// Where it is so of some rank.
+    /// Of some rank, or of all together.
     struct Any {
         bool leaves_holes = false, has_given_up = false;
         bool has_device_memory = false;  ///< of a rank with data
+        ByteRange deferred;              ///< around them all
         friend bool operator==(const Any&, const Any&) = default;
     } any;
     friend bool operator==(const RequestTotals&, const RequestTotals&) = default;
@@ -63,10 +66,12 @@ struct ReducedSummary {
         error,
         given_up,
         holes,
-        device
+        device,
+        minus_deferred_begin,
+        deferred_end
     };
     enum Sum { size, joined, ranks_with_data };
-    std::array<std::int64_t, device + 1> maxima{};
+    std::array<std::int64_t, deferred_end + 1> maxima{};
     std::array<std::int64_t, ranks_with_data + 1> sums{};
 };
 [[nodiscard]] ReducedSummary reduced(const RequestSummary& request, int rank);

@@ -54,6 +54,10 @@ TEST(RequestTotals, AreTheSameByAReduction) {
             if (draw(random, 0, 5) == 0) request.error_code = draw(random, 1, 3);
             request.end_of_file = draw(random, 0, 1) == 0 ? no_end : draw(random, 0, 1 << 30);
             request.leaves_holes = draw(random, 0, 4) == 0 ? 1 : 0;
+            if (draw(random, 0, 3) == 0) {
+                request.deferred.begin_bytes = draw(random, 0, 1000) << draw(random, 0, 40);
+                request.deferred.end_bytes = request.deferred.begin_bytes + draw(random, 1, 5000);
+            }
             const ReducedSummary each = reduced(request, static_cast<int>(rank));
             if (rank == 0) {
                 all = each;

@@ -161,6 +161,18 @@ std::optional<Outcome> perform_ahead(OpenFile& file, const Access& access) {
 
 }  // namespace
 
+std::optional<Region> asked_for(OpenFile& file, const Access& access) {
+    MPI_Count type_bytes = 0;
+    std::int64_t bytes = 0, position = 0;
+    if (access.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(access.type, &type_bytes) != MPI_SUCCESS ||
+        __builtin_mul_overflow(access.count, type_bytes, &bytes) ||
+        __builtin_mul_overflow(access.offset ? *access.offset : file.library_side.position_etypes(),
+                               file.program.view.etype_bytes(), &position))
+        return {};
+    Region asked = file.program.view.bytes(position, bytes);
+    return asked.valid() ? std::optional(std::move(asked)) : std::nullopt;
+}
+
 bool takes(OpenFile& file) {
     const bool is_engines = file.is_taken() && (file.engine_side.engine() != nullptr || open_engine(file));
     if (!is_engines)

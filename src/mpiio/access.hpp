@@ -30,6 +30,10 @@ struct Outcome {
         false;  ///< nothing was done: the engine cannot start here, and the library has the file from now on
 };
 
+/// Says which bytes of the file an access asks for, by the view, the pointer and the type; nothing where they
+/// do not tell, or where offsets reach beyond 2^63. Local.
+[[nodiscard]] std::optional<Region> asked_for(OpenFile& file, const Access& access);
+
 /// Whether the engine takes a collective access; all ranks decide alike. Where it does, there is an engine on
 /// return, which is collective over the file's communicator the first time. Where not, the reason is counted.
 [[nodiscard]] bool takes(OpenFile& file);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -42,6 +43,7 @@ class EngineSide {
     /// one that is, or 0; waits until none is. Local; any thread.
     [[nodiscard]] bool has_hidden(std::int64_t begin_bytes, std::int64_t end_bytes);
     [[nodiscard]] std::int64_t hidden_end_bytes();
+    [[nodiscard]] bool defer(std::span<const std::byte> bytes, std::int64_t offset);
     void wait_for_hidden();
     void wait_for_hidden_apart();  // without a call of MPI
     /// A descriptor for storage::WriterLock, opened by the first call; -1 where the file cannot be read.

@@ -59,6 +59,20 @@ int pass_independent(MPI_File handle, const Access& access, Ends ends, const Cal
     return pass_access_alone(*file, access.pointer(), access.is_write, ends, call);
 }
 
+/// A blocking write of one rank.
+template <class Call>
+int write_alone(MPI_File handle, const Access& access, MPI_Status* status, const Call& call) {
+    OpenFile* const file = entered(handle);
+    if (file != nullptr && file->facts.can_write()) {
+        if (const std::optional<std::int64_t> bytes = defer(*file, access)) {
+            file->counts.deferred.fetch_add(1, std::memory_order_relaxed);
+            set_status(status, *bytes);
+            return MPI_SUCCESS;
+        }
+    }
+    return pass_independent(handle, access, Ends::at_once, call);
+}
+
 /// An ordered access, or the first half of one.
 template <class Call>
 int pass_ordered(MPI_File handle, const Access& access, const Call& call) {

@@ -8,11 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/forked.hpp"
+#include "io/policy.hpp"
 #include "mpiio/closing.hpp"
+#include "mpiio/datatype.hpp"
 #include "mpiio/file_table.hpp"
 
 namespace hakobi::mpiio {
@@ -98,24 +102,35 @@ void settle_others(const OpenFile& file) {
 
 void settle_for(OpenFile& file, const Access& access) {
     if (!may_have_hidden_writes()) return;
-    MPI_Count type_bytes = 0;
-    std::int64_t bytes = 0, position = 0;
-    const bool has_type =
-        access.type != MPI_DATATYPE_NULL && PMPI_Type_size_x(access.type, &type_bytes) == MPI_SUCCESS;
-    const bool is_known =
-        has_type && !__builtin_mul_overflow(access.count, type_bytes, &bytes) &&
-        !__builtin_mul_overflow(access.offset ? *access.offset : file.library_side.position_etypes(),
-                                file.program.view.etype_bytes(), &position);
-    const Region asked = is_known ? file.program.view.bytes(position, bytes) : Region();
-    if (!is_known || !asked.valid() || !file.program.is_native) return settle(file);
-    if (asked.empty()) return;
-    const std::int64_t begin_bytes = asked.begin_bytes(), end_bytes = asked.end_bytes();
+    const std::optional<Region> asked = asked_for(file, access);
+    if (!asked || !file.program.is_native) return settle(file);
+    if (asked->empty()) return;
+    const std::int64_t begin_bytes = asked->begin_bytes(), end_bytes = asked->end_bytes();
     // A read beyond the present end of the file finds zeros once bytes behind them are there.
     const bool sees_end = !access.is_write && file.facts.size_bytes() < end_bytes;
     for_each_handle(file, [&](OpenFile& each) {
         if (sees_end || each.engine_side.has_hidden(begin_bytes, end_bytes))
             each.engine_side.wait_for_hidden();
     });
+}
+
+std::optional<std::int64_t> defer(OpenFile& file, const Access& access) {
+    if (!may_have_hidden_writes() || !file.is_taken() || access.count <= 0 || handles_of(file).size() != 1)
+        return {};
+    if (access.offset ? *access.offset < 0 : is_called_by_threads()) return {};
+    const Layout type = committed_layout_of(access.type);
+    std::int64_t bytes = 0;
+    if (!type.is_committed || !type.is_known || !type.is_dense() ||
+        __builtin_mul_overflow(access.count, type.size_bytes, &bytes) ||
+        bytes > io::policy_limits::most_behind || bytes % file.program.view.etype_bytes() != 0)
+        return {};
+    const std::optional<Region> asked = asked_for(file, access);
+    if (!asked || !asked->is_contiguous()) return {};
+    file.engine_side.wait_for_left_calls();
+    const std::span memory{static_cast<const std::byte*>(access.buffer), static_cast<std::size_t>(bytes)};
+    if (!file.engine_side.defer(memory, asked->begin_bytes())) return {};
+    if (!access.offset) file.library_side.advance_pointer(bytes);
+    return bytes;
 }
 
 std::int64_t hidden_end_bytes(const OpenFile& file) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "mpiio/access.hpp"
 #include "mpiio/open_file.hpp"
@@ -19,6 +20,10 @@ void settle(const OpenFile& file);
 void settle_others(const OpenFile& file);
 /// Before an access of this rank alone: waits where bytes that it touches are under way. Others it passes.
 void settle_for(OpenFile& file, const Access& access);
+/// Takes a short write of this rank alone that would otherwise wait in the storage's queue behind what is
+/// under way: its bytes are copied, and follow. Its error comes with the next collective call of this rank.
+/// Returns how many bytes it takes; nothing: nothing has been done.
+[[nodiscard]] std::optional<std::int64_t> defer(OpenFile& file, const Access& access);
 /// Behind the last byte under way, 0 where there is none: what the size of the file will be, at least.
 [[nodiscard]] std::int64_t hidden_end_bytes(const OpenFile& file);
 /// The file's size, with what is under way; -1 where POSIX calls do not say, with errno set.

@@ -23,16 +23,10 @@ bool fits_one_transfer(std::int64_t count, MPI_Datatype type) {
 
 bool may_never_end(OpenFile& file, const Access& access) {
     if (!reads_may_never_end()) return false;
-    const std::int64_t bytes = bytes_of(access.count, access.type);
-    std::int64_t position = 0;
-    if (bytes <= 0) return false;
     file.engine_side.wait_for_left_calls();
-    if (__builtin_mul_overflow(access.offset ? *access.offset : file.library_side.position_etypes(),
-                               file.program.view.etype_bytes(), &position))
-        return false;
-    const Region asked = file.program.view.bytes(position, bytes);
+    const std::optional<Region> asked = asked_for(file, access);
     const std::int64_t stored_bytes = file.facts.size_bytes();
-    return asked.valid() && stored_bytes >= 0 && asked.end_bytes() > stored_bytes;
+    return asked && !asked->empty() && stored_bytes >= 0 && asked->end_bytes() > stored_bytes;
 }
 
 int completed_request(const MPI_Status& status, MPI_Request* request) {

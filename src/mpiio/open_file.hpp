@@ -31,6 +31,7 @@ inline constexpr std::size_t num_passed = 6;
 struct Counts {
     std::atomic<std::int64_t> writes{0}, reads{0};  ///< collective calls that the engine took
     std::atomic<std::int64_t> queued{0};            ///< of them nonblocking or split
+    std::atomic<std::int64_t> deferred{0};          ///< this rank's own writes that went behind hidden ones
     std::int64_t views = 0, late_views = 0;  ///< views that the program set; of them held back at first
     std::array<std::atomic<std::int64_t>, num_passed> passed{};
 

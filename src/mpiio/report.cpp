@@ -25,7 +25,7 @@ constexpr std::array<const char*, num_passed> names_of_passed = {
 /// Sums over the ranks on rank 0.
 struct Totals {
     std::array<std::int64_t, num_passed> passed{};
-    std::int64_t bytes = 0, pieces = 0, message_bytes = 0;
+    std::int64_t bytes = 0, pieces = 0, message_bytes = 0, deferred = 0;
     double wait_buffer_s = 0, storage_s = 0;
 };
 
@@ -38,12 +38,13 @@ Totals totals_of(const OpenFile& file) {
         counters.wait_buffer_s += queued.wait_buffer_s;
         counters.storage_s += queued.storage_s;
     }
-    std::array<std::int64_t, num_passed + 3> mine{}, sums{};
+    std::array<std::int64_t, num_passed + 4> mine{}, sums{};
     for (std::size_t i = 0; i < num_passed; ++i)
         mine[i] = file.counts.passed[i].load(std::memory_order_relaxed);
     mine[num_passed] = counters.user_bytes;
     mine[num_passed + 1] = counters.pieces;
     mine[num_passed + 2] = counters.message_bytes;
+    mine[num_passed + 3] = file.counts.deferred.load(std::memory_order_relaxed);
     const std::array<double, 2> my_times = {counters.wait_buffer_s, counters.storage_s};
     std::array<double, 2> times{};
     PMPI_Reduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_SUM, 0,
@@ -55,6 +56,7 @@ Totals totals_of(const OpenFile& file) {
     totals.bytes = sums[num_passed];
     totals.pieces = sums[num_passed + 1];
     totals.message_bytes = sums[num_passed + 2];
+    totals.deferred = sums[num_passed + 3];
     totals.wait_buffer_s = times[0];
     totals.storage_s = times[1];
     return totals;
@@ -114,6 +116,8 @@ void report(const OpenFile& file) {
         if (totals.message_bytes > 0)
             add("messages  ", "%.3f MiB between nodes", static_cast<double>(totals.message_bytes) / mib);
     }
+    if (totals.deferred > 0)
+        add("behind    ", "%" PRId64 " short writes of one rank, which nobody waited for", totals.deferred);
     if (file.counts.late_views > 0)
         add("views     ", "%" PRId64 " set, %" PRId64 " of them held back until the library needs them",
             file.counts.views, file.counts.late_views);

@@ -60,9 +60,15 @@ def told_at_the_end(run: Run, ranks: int) -> str:
 
 
 def told_and_marked(run: Run, ranks: int) -> str:
-    if "step_0.hakobi-pending" not in run.files:
+    if not any("pending" in name for name in run.files):
         return "nothing says that the file is not whole"
     return told_at_the_end(run, ranks)
+
+
+def told_by_close_or_marked(run: Run, ranks: int) -> str:
+    """The write fails at once: the close may know of it, and then waits and tells."""
+    by_close = [f"rank {rank}: step 0: close" for rank in range(ranks)]
+    return "" if run.status != 0 and all(line in run.stderr for line in by_close) else told_and_marked(run, ranks)
 
 
 def only_told(run: Run, ranks: int) -> str:
@@ -90,6 +96,8 @@ def killed(run: Run, ranks: int) -> str:
 
 #: Rank 0's last access of a file, of which {nth} is the number.
 WRITE = "rank=0,operation=write,nth={nth},path=step_0,error="
+#: The write of rank 1 alone; with one rank some write of the file.
+BEHIND = "rank={alone},operation=write,nth={nth_alone},path=step_0,error="
 CASES = [
     Case("files a step", ("steps",), all_is_well),
     Case("files a step, hidden writes alone", ("steps",), all_is_well, hidden="write"),
@@ -110,6 +118,18 @@ CASES = [
     Case("MPI_Finalize tells of a file that is open", ("write", "finalize"), told_at_the_end, hidden="write",
          fault=WRITE + "ENOSPC"),
     Case("killed", ("kill",), killed),
+    Case("a rank's own write", ("behind",), all_is_well),
+    Case("no space for a rank's own write behind a close", ("behind",), told_by_close_or_marked,
+         fault=BEHIND + "ENOSPC"),
+    Case("the next write tells of a rank's own", ("write", "write", "behind"), says("write: success",
+         "write behind: success", "second write: error", "third write: success", "close: success"),
+         fault=BEHIND + "ENOSPC"),
+    Case("sync tells of a rank's own", ("write", "sync", "behind"), says("write behind: success", "sync: error",
+         "close: success"), hidden="write", fault=BEHIND + "ENOSPC"),
+    Case("close tells of a rank's own", ("write", "close", "behind"), says("write behind: success", "close: error",
+         error="IO"), hidden="write", fault=BEHIND + "EIO"),
+    Case("MPI_Finalize tells of a rank's own", ("write", "finalize", "behind"), told_at_the_end, hidden="write",
+         fault=BEHIND + "ENOSPC"),
 ]  # fmt: skip
 
 
@@ -129,12 +149,14 @@ def main() -> int:
             continue
         shutil.rmtree(options.folder, ignore_errors=True)
         options.folder.mkdir(parents=True)
+        alone = 1 if options.ranks > 1 else 0
+        fault = case.fault.format(nth=options.accesses, alone=alone, nth_alone=1 if alone else options.accesses + 1)
         variables = {
             "LD_PRELOAD": f"{options.drop_in.resolve()}:{options.model.resolve()}",
             "HAKOBI_STORAGE_MODEL": MODEL,
             "HAKOBI_STORAGE_MODEL_PATH": str(options.folder),
             "HAKOBI_HINTS": f"hakobi_hidden={case.hidden};{HINTS}",
-            **({"HAKOBI_FAULT": case.fault.format(nth=options.accesses)} if case.fault else {}),
+            **({"HAKOBI_FAULT": fault} if fault else {}),
             **case.variables,
         }
         done = subprocess.run(

@@ -6,9 +6,11 @@
 //   finalize  one file, and MPI_Finalize
 //   exit      the process exits without MPI_Finalize
 //   kill      it is killed
+//   behind    as finalize, with a short write of rank 1 (or 0) alone behind the others
 //   again     the file is closed, and opened again: prints the class of the error on each rank
 //   write     the same of a file that stays open: a write, and a call that must tell, which the next argument
-//             names (write, sync, close, finalize)
+//             names (write, sync, close, finalize); with a fourth argument a short write follows the first,
+//             as above
 //
 // Ends with status 1 where a file is not as it should be.
 #include <fcntl.h>
@@ -69,12 +71,25 @@ static int write_to(MPI_File file, int round) {
     return error;
 }
 
+// A short write of one rank alone, behind all others.
+static int write_behind(MPI_File file) {
+    unsigned char bytes[64];
+    memset(bytes, 'b', sizeof bytes);
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    if (rank != (size > 1)) return MPI_SUCCESS;
+    return MPI_File_write_at(file, (MPI_Offset)size * block, bytes, sizeof bytes, MPI_BYTE,
+                             MPI_STATUS_IGNORE);
+}
+
+static int is_behind;  // a short write follows each other one
+
 static void write_step(int step, int round) {
     MPI_File file;
     expect(MPI_File_open(MPI_COMM_WORLD, name_of(step, ""), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                          &file) == MPI_SUCCESS,
            "open", step);
     expect(write_to(file, round) == MPI_SUCCESS, "write", step);
+    if (is_behind) expect(write_behind(file) == MPI_SUCCESS, "write behind", step);
     expect(MPI_File_close(&file) == MPI_SUCCESS, "close", step);
     struct stat known;
     if (rank == 0 && stat(name_of(step, ".hakobi-pending"), &known) == 0) {
@@ -183,6 +198,7 @@ static void open_file(const char* then) {
     MPI_File_open(MPI_COMM_WORLD, name_of(0, ""), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_set_errhandler(file, handler);
     show("write", write_to(file, 0));
+    if (is_behind) show("write behind", write_behind(file));
     if (strcmp(then, "write") == 0) {
         usleep(700000);  // it is stored, or not
         MPI_Barrier(MPI_COMM_WORLD);
@@ -208,10 +224,12 @@ int main(int argc, char** argv) {
     MPI_Type_create_resized(one, 0, (MPI_Aint)size * piece, &every_rank);
     MPI_Type_commit(&every_rank);
     MPI_Type_free(&one);
+    is_behind = strcmp(what, "behind") == 0 || argc > 4;
     if (strcmp(what, "steps") == 0) steps();
     if (strcmp(what, "again") == 0) again();
     if (strcmp(what, "write") == 0) open_file(argv[3]);
-    if (strcmp(what, "finalize") == 0 || strcmp(what, "exit") == 0 || strcmp(what, "kill") == 0)
+    if (strcmp(what, "finalize") == 0 || strcmp(what, "exit") == 0 || strcmp(what, "kill") == 0 ||
+        strcmp(what, "behind") == 0)
         write_step(0, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) printf("%d files were under way when they were closed\n", num_hidden);

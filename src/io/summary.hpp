@@ -41,7 +41,7 @@ struct RequestTotals {
     std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
     std::int64_t error_code = 0;  ///< the most severe
     int error_rank = -1;          ///< the lowest rank with it
-    /// Of some rank, or of all together.
+    /// Holds for some rank, or for all together.
     struct Any {
         bool leaves_holes = false, has_given_up = false;
         bool has_device_memory = false;  ///< of a rank with data

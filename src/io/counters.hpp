@@ -20,7 +20,9 @@ struct EngineCounters {
     double wait_buffer_s =
         0;                   ///< of that: waiting for a free collective buffer or for one that storage fills
     double wait_peer_s = 0;  ///< of that: waiting for other ranks
-    double storage_s = 0;    ///< summed over I/O threads: inside file accesses
+    double wait_hidden_s = 0;  ///< for hidden writes that a call of this rank must see or come behind
+    double write_wait_s = 0;   ///< of call_s: writes, but for copying, planning and waiting for other ranks
+    double storage_s = 0;      ///< summed over I/O threads: inside file accesses
     double storage_end_s = 0;  ///< when the last of the pipeline's was over, on now_s(); 0: none
 };
 

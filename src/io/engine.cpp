@@ -146,6 +146,12 @@ mpi::Agreed Engine::Impl::call(const Request& request, Progress& progress) {
     }
     const double end_s = now_s();
     account.counters.call_s += end_s - start_s;
+    if (request.is_write) {
+        const EngineCounters& now = account.counters;
+        const double other_s =
+            now.copy_s + now.plan_s + now.wait_peer_s - before.copy_s - before.plan_s - before.wait_peer_s;
+        account.counters.write_wait_s += std::max(0.0, end_s - start_s - other_s);
+    }
     account.call_log.add(request.is_write, start_s, end_s, before, account.counters);
     account.timeline.add({request.is_write ? "write_all" : "read_all", 0, start_s, end_s});
     return agreed;
@@ -205,8 +211,10 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
     // it.
     Status mistake = std::exchange(progress.status, two_phase.take_undone());
     const auto settle = [&] {
+        const double begin_s = hidden_writes.is_any() ? now_s() : 0;
         two_phase.wait(progress);
         progress.status.keep_first(hidden_writes.settle_deferred());
+        if (begin_s > 0) account.counters.wait_hidden_s += now_s() - begin_s;
         hidden_writes.forget();
     };
     if (request.elective != nullptr) {
@@ -443,6 +451,7 @@ mpi::Agreed Engine::close() {
 
 EngineCounters Engine::counters() const {
     EngineCounters counters = impl_->account.counters;
+    counters.wait_hidden_s += impl_->hidden_writes.waited_s();
     for (const auto& phase : impl_->two_phase.phases()) add_storage(*phase, counters);
     return counters;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/forked.hpp"
 #include "base/guard.hpp"
 #include "mpi/wait.hpp"
@@ -115,8 +116,14 @@ void HiddenWrites::forget() {
     own_.clear();
 }
 
-void HiddenWrites::forget_own(std::uint64_t num_noted) {
+double HiddenWrites::waited_s() const {
     const std::scoped_lock lock(mutex_);
+    return waited_s_;
+}
+
+void HiddenWrites::forget_own(std::uint64_t num_noted, double waited_s) {
+    const std::scoped_lock lock(mutex_);
+    waited_s_ += waited_s;
     if (num_noted == num_noted_) own_.clear();
 }
 
@@ -247,6 +254,7 @@ bool HiddenWrites::is_over() const {
 }
 
 void HiddenWrites::wait(const Comm& progressing) {
+    const double begin_s = now_s();
     std::uint64_t num_noted = 0;
     {
         const std::scoped_lock lock(mutex_);
@@ -260,7 +268,7 @@ void HiddenWrites::wait(const Comm& progressing) {
     };
     mpi::Wait wait(progressing);
     while (!is_over_everywhere()) wait.pause();
-    forget_own(num_noted);
+    forget_own(num_noted, now_s() - begin_s);
 }
 
 bool HiddenWrites::hold(int domain, std::function<void(bool)> at_end) {

@@ -77,6 +77,8 @@ class HiddenWrites {
     void wait() { wait(comm_); }
     /// The same, without a call of MPI.
     void wait_apart() { wait({}); }
+    /// In both, so far.
+    [[nodiscard]] double waited_s() const;
     /// No further call comes, and the file is to be left before its bytes are stored: takes the lock where
     /// this aggregator has something open. `at_end` is called by whoever ends the last access, before the
     /// lock goes, with whether all of them went well. Returns false, and calls nothing, where there is
@@ -103,7 +105,7 @@ class HiddenWrites {
     [[nodiscard]] std::int64_t deferred_end_bytes() const;
     void count();
     void wait(const Comm& progressing);
-    void forget_own(std::uint64_t num_noted);
+    void forget_own(std::uint64_t num_noted, double waited_s);
 
     Comm comm_;
     OpenedFile& file_;
@@ -115,6 +117,7 @@ class HiddenWrites {
     Ranges ranges_;               // since `forget`; equal on all ranks
     Ranges own_;                  // of them those that this rank has not waited for
     std::uint64_t num_noted_ = 0;
+    double waited_s_ = 0;
     std::unique_ptr<WriteBehind, DeletedByMaker> behind_;  // made by the first `defer`
 };
 

@@ -81,7 +81,7 @@ Result<double> seconds(Name name, Value value) {
 constexpr std::array<std::string_view, 3> accesses = {"threads", "uring", "posix"};
 constexpr std::array<std::string_view, 3> shuffles = {"auto", "always", "never"};
 constexpr std::array<std::string_view, 2> carriers = {"auto", "library"};
-constexpr std::array<std::string_view, 3> hidings = {"off", "write", "close"};
+constexpr std::array<std::string_view, 4> hidings = {"off", "write", "close", "auto"};
 constexpr std::array<std::string_view, 2> treatments = {"auto", "untouched"};
 constexpr std::array<std::string_view, 3> romio_switch = {"automatic", "enable", "disable"};
 constexpr std::array<std::string_view, 6> yes_and_no = {"true", "false", "1", "0", "enable", "disable"};

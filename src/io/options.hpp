@@ -38,8 +38,8 @@ struct EngineOptions {
     std::string nonblocking =
         "auto";  ///< the drop-in's nonblocking and split collectives: "auto", or "library"
                  ///< (hakobi_nonblocking)
-    /// "off", "write" or "close": blocking collective writes under the drop-in leave their accesses
-    /// behind, and so may MPI_File_close (hakobi_hidden).
+    /// "off", "write", "close" or "auto": blocking collective writes under the drop-in leave their accesses
+    /// behind, and so may MPI_File_close (hakobi_hidden). The drop-in makes one of the others of "auto".
     std::string hidden = "off";
     bool direct_io = false;  ///< O_DIRECT (hakobi_direct_io)
     bool profile = false;    ///< a table of the counters on stderr at close (hakobi_profile)

@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "base/clock.hpp"
 #include "io/hidden_writes.hpp"
 #include "mpiio/hidden.hpp"
+#include "mpiio/storage_share.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -25,6 +27,8 @@ void add(io::EngineCounters& sum, const io::EngineCounters& part) {
     sum.copy_s += part.copy_s;
     sum.wait_buffer_s += part.wait_buffer_s;
     sum.wait_peer_s += part.wait_peer_s;
+    sum.wait_hidden_s += part.wait_hidden_s;
+    sum.write_wait_s += part.write_wait_s;
     sum.storage_s += part.storage_s;
 }
 
@@ -47,12 +51,17 @@ mpi::Agreed EngineSide::open(const FileFacts& facts, const io::EngineOptions& op
 
 mpi::Agreed EngineSide::close() {
     closed_counters_ = counters();
+    add_to_storage_share(engine_->counters(), engine_->may_hide());
     std::unique_ptr<io::Engine> engine;
     {
         const std::unique_lock lock(use_);
         engine = std::move(engine_);
     }
-    return engine->close();
+    const bool hides = engine->may_hide() && engine->hidden_writes().is_any();
+    const double begin_s = now_s();
+    mpi::Agreed agreed = engine->close();
+    if (hides) closing_s_ = closing_s_.value_or(0) + now_s() - begin_s;
+    return agreed;
 }
 
 io::EngineCounters EngineSide::counters() const {

@@ -4,6 +4,7 @@
 #include <hakobi/hints.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ class EngineSide {
     /// Summed over all engines that the file has had. Local.
     [[nodiscard]] io::EngineCounters counters() const;
 
+    /// Seconds that closing took, where hidden writes may have been under way; nothing where there were none.
+    [[nodiscard]] std::optional<double> closing_s() const { return closing_s_; }
+
     /// Waits until the node's other ranks are through with the collective calls that this one is through
     /// with: before it looks at the file by itself. Local; any thread.
     void wait_for_left_calls();
@@ -54,6 +58,7 @@ class EngineSide {
     std::unique_ptr<io::Engine> engine_;
     std::shared_mutex use_;  ///< shared: a call of one rank uses `engine_`; whole: `engine_` changes
     io::EngineCounters closed_counters_;
+    std::optional<double> closing_s_;
     std::atomic<bool> leaves_holes_ = false;
     std::once_flag lock_opened_;
     Descriptor lock_;

@@ -11,6 +11,7 @@
 #include "io/layout_choice.hpp"
 #include "mpiio/info.hpp"
 #include "mpiio/report.hpp"
+#include "mpiio/storage_share.hpp"
 #include "storage/posix_layout.hpp"
 
 namespace hakobi::mpiio {
@@ -79,6 +80,11 @@ io::EngineOptions local_options(const OpenFile& file, bool speaks) {
         }
     }
     io::EngineOptions options = options_of(hints, said);
+    if (options.hidden == "auto") {  // rank 0's holds
+        options.hidden = is_hiding_worthwhile() ? "write" : "off";
+        if (speaks && options.hidden == "off")
+            explain(file, "not hidden: so far storage has taken less than a hundredth of the run");
+    }
     if (speaks) {
         for (const std::string& line : said) warn(line);
     }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "mpi/at_finalize.hpp"
 #include "mpi/messages.hpp"
 #include "mpiio/closing.hpp"
@@ -30,6 +31,7 @@
 #include "mpiio/placeholder.hpp"
 #include "mpiio/report.hpp"
 #include "mpiio/requests.hpp"
+#include "mpiio/storage_share.hpp"
 #include "storage/posix_abilities.hpp"
 
 namespace hakobi::mpiio {
@@ -171,8 +173,14 @@ void end_all_at_finalize() {
                     const Status closed = file->queue->close(file->facts.comms->engine);
                     if (!closed.ok()) std::fprintf(stderr, "hakobi: %s\n", closed.text().c_str());
                 }
+            const double begin_s = now_s();
             end_open_files();
             reap_all();
+            int world_rank = 0;
+            PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+            if (world_rank != 0) return;
+            note_last_wait(now_s() - begin_s);
+            if (wants_profile()) tell_storage_share();
         });
     });
 }
@@ -221,6 +229,7 @@ OpenFile& add(FileFacts facts, std::string why_not, unsigned all, MPI_Info info)
     file->engine_side.hints = hints_of_info(info);
     explain_why_not(*file);
     if (has_world()) end_all_at_finalize();
+    begin_storage_share();
     if ((all & queued) != 0 && file->engine_side.why_not.empty()) make_queue(*file);
     return add_file(std::move(file));
 }

@@ -27,6 +27,11 @@ struct Totals {
     std::array<std::int64_t, num_passed> passed{};
     std::int64_t bytes = 0, pieces = 0, message_bytes = 0, deferred = 0;
     double wait_buffer_s = 0, storage_s = 0;
+    /// Waits for hidden writes, where there were any: each of the rank that waited longest.
+    struct Hidden {
+        double order_s = 0, close_s = -1, memory_s = 0;
+        [[nodiscard]] bool is_any() const { return close_s >= 0; }
+    } hidden;
 };
 
 Totals totals_of(const OpenFile& file) {
@@ -51,7 +56,13 @@ Totals totals_of(const OpenFile& file) {
                 file.facts.comms->comm);
     PMPI_Reduce(my_times.data(), times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_SUM, 0,
                 file.facts.comms->comm);
+    const std::array<double, 3> my_waits = {counters.wait_hidden_s, file.engine_side.closing_s().value_or(-1),
+                                            counters.wait_buffer_s};
+    std::array<double, 3> waits{};
+    PMPI_Reduce(my_waits.data(), waits.data(), static_cast<int>(waits.size()), MPI_DOUBLE, MPI_MAX, 0,
+                file.facts.comms->comm);
     Totals totals;
+    totals.hidden = {waits[0], waits[1], waits[2]};
     std::copy_n(sums.begin(), num_passed, totals.passed.begin());
     totals.bytes = sums[num_passed];
     totals.pieces = sums[num_passed + 1];
@@ -116,6 +127,11 @@ void report(const OpenFile& file) {
         if (totals.message_bytes > 0)
             add("messages  ", "%.3f MiB between nodes", static_cast<double>(totals.message_bytes) / mib);
     }
+    if (const Totals::Hidden& hidden = totals.hidden; hidden.is_any())
+        add("hidden    ",
+            "waited %.4f s at the close, %.4f s in calls that must see what is under way, %.4f s for free "
+            "buffers",
+            hidden.close_s, hidden.order_s, hidden.memory_s);
     if (totals.deferred > 0)
         add("behind    ", "%" PRId64 " short writes of one rank, which nobody waited for", totals.deferred);
     if (file.counts.late_views > 0)

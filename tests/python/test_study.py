@@ -202,11 +202,17 @@ def test_a_programs_own_writer_stands_beside_hakobis_with_and_without_the_drop_i
     library = waves.parent / "lib" / "libhakobi_mpiio.so"
     library.parent.mkdir()
     library.write_text("")
-    methods = ("--methods", "own,own+drop-in,root", "--ranks", "1,2", "--repetitions", "1", "--json", "runs.jsonl")
+    ways = "own,own+drop-in,own+hidden,own+hidden-close"
+    methods = ("--methods", f"{ways},root", "--ranks", "1,2", "--repetitions", "1", "--json", "runs.jsonl")
     result = hakobi(*STUDY, *methods)
     assert result.status == 0, result.stderr  # its own files are others than Hakobi's, and that is no mismatch
     for run in records.read("runs.jsonl"):
-        assert (library.name in run["preload"]) == (run["method"] == "own+drop-in")
+        _, _, way = run["method"].partition("own+")
+        assert (library.name in run["preload"]) == bool(way)
+        assert run["hints"] == {"hidden": "hakobi_hidden=write", "hidden-close": "hakobi_hidden=close"}.get(way, "")
+        assert run["left_s"] == (0.25 if way == "hidden-close" else 0)
+        if way == "hidden-close":
+            assert run["time_s"] == pytest.approx(0.6 + 1 / run["ranks"] + 0.25, abs=0.01)
     monkeypatch.setenv("FAKE_CORRUPT", "own:2")
     told = hakobi(*STUDY, *methods, "--methods", "own,root", "--ranks", "1,2,3", "--json", "others.jsonl")
     assert told.status == 1

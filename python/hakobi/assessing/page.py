@@ -84,8 +84,9 @@ def hidden_words(run: Run) -> str:
             )
         return "hidden output (hakobi::Output): nothing, the program only reads"
     share = percent_text(found.output_s / run.time_s)
+    way = "hakobi run --hidden=close, docs/hidden.md" if found.calls else "hakobi::Output"
     return (
-        f"hidden output (hakobi::Output): the program waited {seconds_text(found.output_s)} of "
+        f"hidden output ({way}): the program waited {seconds_text(found.output_s)} of "
         f"{seconds_text(run.time_s)} ({share}) in output: it can save at most that"
     )
 

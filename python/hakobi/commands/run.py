@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--hidden",
-    type=click.Choice(["write", "close"]),
+    type=click.Choice(["write", "close", "auto"]),
     is_flag=False,
     flag_value="write",
-    help="Collective writes return before storage has their bytes; with =close, closing a file does, too "
-    "(docs/hidden.md).",
+    help="Collective writes return before storage has their bytes; with =close, closing a file does, too; =auto is "
+    "=write while storage takes more than a hundredth of the run (docs/hidden.md).",
 )
 @click.option("--profile", is_flag=True, help="Print a table for each file on stderr when it is closed.")
 @click.option(

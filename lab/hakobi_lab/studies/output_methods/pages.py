@@ -21,6 +21,8 @@ _METHODS = {
     "writers": "Every n-th rank writes; the ranks between hand over to it.",
     "own": "The program's own writer, without Hakobi.",
     "own+drop-in": "The program's own writer, its collective MPI-IO through Hakobi's engine.",
+    "own+hidden": "The same; a collective write returns before the storage has its bytes.",
+    "own+hidden-close": "The same, and so does the close of a file.",
     "pipelined+hidden": "The same engine; a step drains while the next is computed: only the last is waited for.",
 }
 #: The same in a few words, for the axis of a figure.
@@ -33,6 +35,8 @@ SHORT = {
     "writers": "every n-th rank writes",
     "own": "the program itself",
     "own+drop-in": "the program, through Hakobi",
+    "own+hidden": "the program, writes hidden",
+    "own+hidden-close": "the program, closes hidden",
     "pipelined+hidden": "Hakobi, while computing",
 }
 

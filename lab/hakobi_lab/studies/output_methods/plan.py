@@ -29,9 +29,12 @@ METHODS = ("per-process", "root", "parallel", "pipelined", "writers")
 HIDDEN = "+hidden"
 #: The methods that can do that.
 HIDING = ("per-process", "root", "pipelined", "writers")
-#: The program's own way of writing, without Hakobi; and the same with the drop-in in front of its MPI-IO.
+#: The program's own way of writing, without Hakobi; and the same with the drop-in in front of its MPI-IO,
+#: without and with hidden output (docs/hidden.md).
 OWN = "own"
-DROP_IN = "+drop-in"
+#: Method -> the hint hakobi_hidden, "" without it.
+UNDER_DROP_IN = {"own+drop-in": "", "own+hidden": "write", "own+hidden-close": "close"}
+OWN_WAYS = (OWN, *UNDER_DROP_IN)
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Plan:
 
 def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...]:
     """Names separated by commas, "all" for all; the baseline is always run and may be named; "auto", hidden ones
-    (pipelined+hidden) and the program's own writer (own, own+drop-in) are not of "all". Raises InputError.
+    (pipelined+hidden) and the program's own writer (own, own+drop-in, own+hidden, own+hidden-close) are not of "all".
+    Raises InputError.
 
     >>> parse_methods("root, pipelined,none,root,pipelined+hidden")
     ('root', 'pipelined', 'pipelined+hidden')
@@ -94,7 +98,7 @@ def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...
     if names == ["all"]:
         return known
     for name in names:
-        every = (*known, "auto", *(method + HIDDEN for method in HIDING), OWN, OWN + DROP_IN, BASELINE)
+        every = (*known, "auto", *(method + HIDDEN for method in HIDING), *OWN_WAYS, BASELINE)
         if name not in every:
             raise unknown_name("method", name, every)
     chosen = tuple(dict.fromkeys(name for name in names if name != BASELINE))

@@ -3,9 +3,10 @@
 For each run:
  1. A fresh folder on its storage; free space is checked against the largest output so far.
  2. The application runs under mpiexec with `--method M --output FOLDER/APP --json FILE [--sync]` and the user's own
-    arguments, and HAKOBI_ASYNCHRONOUS=1 or 0 as the method is hidden or not; for `own+drop-in` the drop-in is
-    preloaded and M is `own`. It appends one JSON line with its `time_s`: from its first step to the end of its last
-    output, start-up of MPI and reading of inputs left out.
+    arguments, and HAKOBI_ASYNCHRONOUS=1 or 0 as the method is hidden or not; for `own+drop-in`, `own+hidden` and
+    `own+hidden-close` the drop-in is preloaded and M is `own`. It appends one JSON line with its `time_s`: from its
+    first step to the end of its last output, start-up of MPI and reading of inputs left out. What MPI_Finalize then
+    waits for hidden output is added.
  3. At once, before anything reads the files: how much of them the page cache holds. Then their SHA-256.
  4. The files are removed, which also drops their unwritten pages before the next run; kept ones are synced instead.
  5. The record is appended to the JSON file, so that what is finished survives whatever follows, and is taken up.
@@ -30,7 +31,7 @@ from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.testbeds import Testbed
 from hakobi.words import bytes_text, count_text
-from hakobi_lab.studies.output_methods.plan import BASELINE, DROP_IN, HIDDEN, OWN, Case, Plan
+from hakobi_lab.studies.output_methods.plan import BASELINE, HIDDEN, OWN_WAYS, UNDER_DROP_IN, Case, Plan
 
 #: The reason of a gap where a program of the user's own ends well and says nothing.
 NO_RECORD = (
@@ -158,6 +159,9 @@ class Runner:
                 arguments.append("--sync")
             arguments += self._plan.arguments
             variables = self._environment(case, folder, Path(temporary))
+            left = json.with_name("left")
+            if case.method in UNDER_DROP_IN:
+                variables["HAKOBI_HIDDEN_LEFT"] = str(bed.on_nodes(left) if bed else left)
             finished = launch.run(
                 self._program,
                 arguments,
@@ -171,18 +175,23 @@ class Runner:
             if not json.exists():
                 raise RunError(f"{what}: {NO_RECORD}")
             told = records.read(json)
+            left_s = float(left.read_text()) if left.exists() else 0.0
         if len(told) != 1:
             raise FormatError(f"{what}: wrote {len(told)} records where one is due")
-        return finished, told[0]
+        return finished, told[0] | {"left_s": left_s}
 
     def _environment(self, case: Case, folder: Path, own: Path) -> dict[str, str]:
         variables = _hiding(case)
         if model := self._plan.models.get(case.storage):
             variables |= model.environment(self._program, folder.resolve(), own)
-        if case.method.endswith(DROP_IN):
+        if case.method in UNDER_DROP_IN:
             library = drop_in.library_of(self._program.path)
             before = variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
             variables["LD_PRELOAD"] = drop_in.preload_text([library], before)
+            if how := UNDER_DROP_IN[case.method]:
+                variables["HAKOBI_HINTS"] = drop_in.hints_text(
+                    (f"hakobi_hidden={how}",), os.environ.get("HAKOBI_HINTS", "")
+                )
         return variables
 
     def _words(self, case: Case) -> str:
@@ -215,7 +224,8 @@ class Runner:
             "ranks": case.ranks,
             "storage": case.storage,
             "repetition": job.round + 1,
-            "time_s": records.number(told, "time_s", f"the record of {self._plan.app}"),
+            # Output costs the wait of MPI_Finalize for what is hidden, too, which no program counts.
+            "time_s": records.number(told, "time_s", f"the record of {self._plan.app}") + told["left_s"],
             "wall_s": round(finished.wall_s, 6),
             "output_bytes": output_bytes,
             "num_files": len(written),
@@ -239,7 +249,7 @@ class Runner:
 def _hiding(case: Case) -> dict[str, str]:
     """The variables that set OutputOptions::asynchronous where the program does not; `auto` and the baseline do what
     they do."""
-    if case.method in ("auto", OWN, OWN + DROP_IN, BASELINE):
+    if case.method in ("auto", *OWN_WAYS, BASELINE):
         return {}
     return {"HAKOBI_ASYNCHRONOUS": str(int(case.method.endswith(HIDDEN)))}
 
@@ -275,7 +285,7 @@ def mismatches(results: list[Record]) -> list[Mismatch]:
     for record in results:
         if record["sha256"] is not None:
             name = f"{record['method']} on {record['ranks']} ranks, {record['storage']}, round {record['repetition']}"
-            is_own = record["method"] in (OWN, OWN + DROP_IN)
+            is_own = record["method"] in OWN_WAYS
             kind = (is_own, record["ranks"] if record.get("bytes_depend_on_ranks") else 0)
             kinds.setdefault(kind, {}).setdefault(record["sha256"], []).append(name)
     found = []

@@ -4,15 +4,16 @@ with hidden output, in turns; prints the medians over the run without output, af
 
     hidden.py [--ranks 2] [--rounds 3] [--steps 20] [--row mpi-io:file]... [--storage-model MODEL] [--fill .8]
 
-1. A row is KIND:LAYOUT of hidden_steps.c, which this compiles: mpi-io:file (a file a step), mpi-io:one (all steps in
-   one file), hdf5:file (where there is a parallel HDF5 of the MPI library).
+1. A row is KIND:LAYOUT of hidden_steps.c, which this compiles: a file a step, or all steps in one file. hdf5, pnetcdf
+   and flash are there where their libraries are for the MPI library. PnetCDF has a rival of its own, ncmpi_iput with
+   one ncmpi_wait_all a step.
 2. The units of computing are measured once, so that every run computes the same, whatever else the cores do meanwhile.
    A step writes as many bytes as the storage takes in `--fill` of its computing.
 3. A round runs every contender once, forwards, then backwards. The time is the program's own, to the end of
    MPI_Finalize.
 4. In the first round every file is compared with the one that the MPI library has written alone.
 
-With the defaults it takes less than eight minutes. Run it with the project's Python (.venv/bin/python), on a quiet
+With the defaults it takes about twelve minutes. Run it with the project's Python (.venv/bin/python), on a quiet
 machine.
 """
 
@@ -37,7 +38,10 @@ from hakobi.programs import Program
 
 ROOT = Path(__file__).resolve().parents[2]
 NONE, ALONE = "without output", "the library's default"
-ROWS = ("mpi-io:file", "mpi-io:one", "hdf5:file")
+IPUT = "iput + wait_all"
+ROWS = ("mpi-io:file", "mpi-io:one", "hdf5:file", "flash:file", "pnetcdf:one")
+BY_PNETCDF = ("flash", "pnetcdf")
+LIBRARIES = {"hdf5": ("HAVE_HDF5", "hdf5-{mpi}"), "pnetcdf": ("HAVE_PNETCDF", "pnetcdf")}
 
 
 def parsed() -> argparse.Namespace:
@@ -63,11 +67,14 @@ class Contender:
     name: str
     variables: dict[str, str] = field(default_factory=dict)
     has_drop_in: bool = False
+    suffix: str = ""  #: of the kind
     seconds: list[float] = field(default_factory=list)
 
 
-def contenders_of(options: argparse.Namespace) -> list[Contender]:
+def contenders_of(options: argparse.Namespace, kind: str) -> list[Contender]:
     found = [Contender(NONE), Contender(ALONE)]
+    if kind in BY_PNETCDF:
+        found.append(Contender(IPUT, suffix="-iput"))
     if options.mpi == "openmpi":
         found.append(Contender("ROMIO", {"OMPI_MCA_io": "^ompio"}))
     found.append(Contender("drop-in", has_drop_in=True))
@@ -78,18 +85,22 @@ def contenders_of(options: argparse.Namespace) -> list[Contender]:
     return found
 
 
-def compiled(options: argparse.Namespace, folder: Path) -> tuple[Program, bool]:
-    """The program, and whether it has HDF5."""
-    compiler, module = f"mpicc.{options.mpi}", f"hdf5-{options.mpi}"
+def compiled(options: argparse.Namespace, folder: Path) -> tuple[Program, set[str]]:
+    """The program, and the kinds that it has."""
     source, target = Path(__file__).with_name("hidden_steps.c"), folder / "hidden_steps"
-    flags = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", module], capture_output=True, text=True, check=False
-    ).stdout.split()
-    line = [shutil.which(compiler) or "mpicc", "-O2", "-std=gnu11", str(source), "-o", str(target)]
-    has_hdf5 = bool(flags) and subprocess.run([*line, "-DHAVE_HDF5", *flags, "-lm"], check=False).returncode == 0
-    if not has_hdf5:
-        subprocess.run([*line, "-lm"], check=True)
-    return Program(target, options.mpi), has_hdf5
+    line = [shutil.which(f"mpicc.{options.mpi}") or "mpicc", "-O2", "-std=gnu11", str(source), "-o", str(target)]
+    kinds, words = {"mpi-io"}, ["-lm"]
+    for library, (macro, module) in LIBRARIES.items():
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", module.format(mpi=options.mpi)],
+            capture_output=True, text=True, check=False,
+        ).stdout.split()  # fmt: skip
+        more = [f"-D{macro}", *flags, *words]
+        if flags and subprocess.run([*line, *more], capture_output=True, check=False).returncode == 0:
+            words = more
+            kinds |= set(BY_PNETCDF) if library == "pnetcdf" else {library}
+    subprocess.run([*line, *words], check=True)
+    return Program(target, options.mpi), kinds
 
 
 class Row:
@@ -101,7 +112,7 @@ class Row:
         self.work = max(1, round(units_a_second * options.step_s))
         model = storage_model.parse(options.storage_model)
         self.mib = options.fill * options.step_s * model.limit_gb_s * 1e9 / 2**20
-        self.contenders = contenders_of(options)
+        self.contenders = contenders_of(options, self.kind)
         self.expected: dict[str, str] = {}
 
     def run(self, contender: Contender, folder: Path, is_compared: bool) -> None:
@@ -112,7 +123,14 @@ class Row:
         if contender.has_drop_in:
             variables["LD_PRELOAD"] += f":{self.options.build / 'lib' / 'libhakobi_mpiio.so'}"
         layout = "none" if contender.name == NONE else self.layout
-        words = [self.kind, layout, str(folder), str(self.options.steps), f"{self.mib:.3f}", str(self.work)]
+        words = [
+            self.kind + contender.suffix,
+            layout,
+            str(folder),
+            str(self.options.steps),
+            f"{self.mib:.3f}",
+            str(self.work),
+        ]
         done = launch.run(
             self.program, words, self.options.ranks, timeout_s=self.options.timeout,
             extra_environment=variables | contender.variables,
@@ -155,14 +173,14 @@ def main() -> int:
     try:
         print(storage_model.parse(options.storage_model).words())
         with tempfile.TemporaryDirectory(prefix="hakobi-hidden-") as name:
-            program, has_hdf5 = compiled(options, Path(name))
+            program, kinds = compiled(options, Path(name))
             words = ["mpi-io", "none", "-", "1", "1", "0"]
             done = launch.run(program, words, options.ranks, timeout_s=60)
             launch.check(done, "measuring the units of computing")
             units = float(done.stdout.split()[0])
             for row in options.row or ROWS:
-                if row.startswith("hdf5") and not has_hdf5:
-                    print(f"\n{row}: no parallel HDF5 of this MPI library here")
+                if row.split(":")[0] not in kinds:
+                    print(f"\n{row}: its library is not here for this MPI library")
                     continue
                 this = Row(options, program, row, units)
                 this.all_rounds()

@@ -1,7 +1,13 @@
-/* hidden_steps KIND LAYOUT FOLDER STEPS MIB WORK: a simulation that computes and writes. KIND: mpi-io, or
- * hdf5 where it was built with it (four fields, a 3-D block a rank each, collectively). LAYOUT: a `file` a
- * step, or `one` file that all steps are appended to (mpi-io); `none` writes nothing. MIB are written a step,
- * by all ranks. WORK: units of computing a step and rank; 0: prints how many a second has, and ends.
+/* hidden_steps KIND LAYOUT FOLDER STEPS MIB WORK: a simulation that computes and writes. KIND:
+ *
+ *   mpi-io, hdf5      four fields, a 3-D block a rank each, collectively
+ *   pnetcdf           the same as record variables of one file
+ *   flash             as the FLASH code writes a checkpoint: 24 variables, 80 blocks a rank in each, by PnetCDF
+ *   …-iput            the two by ncmpi_iput and one ncmpi_wait_all a step
+ *
+ * LAYOUT: a `file` a step (mpi-io, hdf5, flash), or `one` file that all steps are appended to (mpi-io, pnetcdf);
+ * `none` writes nothing. MIB are written a step, by all ranks. WORK: units of computing a step and rank; 0: prints
+ * how many a second has, and ends. HDF5 and PnetCDF are there where it was built with them.
  *
  * Prints "<seconds> s <bytes> bytes", from the first step's beginning to the end of MPI_Finalize's work:
  * hidden output is whole by then. */
@@ -12,12 +18,16 @@
 #ifdef HAVE_HDF5
 #include <hdf5.h>
 #endif
+#ifdef HAVE_PNETCDF
+#include <pnetcdf.h>
+#endif
 
 enum { num_fields = 4 };
 
-static int rank, size, is_one;
+static int rank, size, is_one, is_flash, is_iput;
 static const char* folder;
 static double* values;
+static size_t num_values;
 static MPI_Offset first[3], extent[3];
 static int edge;
 
@@ -102,16 +112,81 @@ static void write_hdf5(int step) {
 }
 #endif
 
+#ifdef HAVE_PNETCDF
+static int nc_file, nc_variables[num_variables];
+
+static void check(int status, const char* what) {
+    if (status != NC_NOERR) fprintf(stderr, "%s: %s\n", what, ncmpi_strerror(status));
+    require(status == NC_NOERR, what);
+}
+
+static int num_nc_variables(void) {
+    return is_flash ? num_variables : num_fields;
+}
+
+static void create_pnetcdf(int step) {
+    int dimensions[4];
+    check(ncmpi_create(MPI_COMM_WORLD, name_of(step), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &nc_file),
+          "ncmpi_create");
+    const MPI_Offset longest = is_flash ? (MPI_Offset)blocks_a_rank * size : NC_UNLIMITED;
+    check(ncmpi_def_dim(nc_file, is_flash ? "blocks" : "time", longest, &dimensions[0]), "ncmpi_def_dim");
+    for (int d = 0; d < 3; ++d) {
+        const char* const names[] = {"z", "y", "x"};
+        check(ncmpi_def_dim(nc_file, names[d], edge, &dimensions[1 + d]), "ncmpi_def_dim");
+    }
+    for (int v = 0; v < num_nc_variables(); ++v) {
+        char name[16];
+        snprintf(name, sizeof name, "unknown%02d", v);
+        check(ncmpi_def_var(nc_file, name, NC_DOUBLE, 4, dimensions, &nc_variables[v]), "ncmpi_def_var");
+    }
+    check(ncmpi_enddef(nc_file), "ncmpi_enddef");
+}
+
+static void write_pnetcdf(int step) {
+    MPI_Offset start[4], count[4];
+    for (int d = 0; d < 3; ++d) {
+        start[1 + d] = is_flash ? 0 : first[d];
+        count[1 + d] = is_flash ? edge : extent[d];
+    }
+    start[0] = is_flash ? (MPI_Offset)blocks_a_rank * rank : step;
+    count[0] = is_flash ? blocks_a_rank : 1;
+    if (is_flash || step == 0) create_pnetcdf(step);
+    static double* copies[num_variables]; /* pending puts may swap a buffer's bytes in place: one each */
+    int requests[num_variables], statuses[num_variables];
+    for (int v = 0; v < num_nc_variables(); ++v) {
+        if (is_iput) {
+            if (copies[v] == NULL) {
+                copies[v] = malloc(num_values * sizeof(double));
+                require(copies[v] != NULL, "allocating a copy");
+                memcpy(copies[v], values, num_values * sizeof(double));
+            }
+            copies[v][0] = values[0];
+            check(ncmpi_iput_vara_double(nc_file, nc_variables[v], start, count, copies[v], &requests[v]),
+                  "ncmpi_iput_vara_double");
+        } else {
+            check(ncmpi_put_vara_double_all(nc_file, nc_variables[v], start, count, values),
+                  "ncmpi_put_vara_double_all");
+        }
+    }
+    if (is_iput) check(ncmpi_wait_all(nc_file, num_nc_variables(), requests, statuses), "ncmpi_wait_all");
+    if (is_flash) check(ncmpi_close(nc_file), "ncmpi_close");
+}
+#endif
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     require(argc == 7, "KIND LAYOUT FOLDER STEPS MIB WORK");
     const int is_hdf5 = strcmp(argv[1], "hdf5") == 0, is_none = strcmp(argv[2], "none") == 0;
+    const int is_pnetcdf = strncmp(argv[1], "pnetcdf", 7) == 0 || strncmp(argv[1], "flash", 5) == 0;
     const long num_steps = atol(argv[4]), work = atol(argv[6]);
     is_one = strcmp(argv[2], "one") == 0;
+    is_flash = strncmp(argv[1], "flash", 5) == 0;
+    is_iput = strstr(argv[1], "-iput") != NULL;
     folder = argv[3];
-    edge = (int)cbrt(atof(argv[5]) * 1048576 / sizeof(double) / num_fields);
+    const double num_blocks = is_flash ? (double)num_variables * blocks_a_rank * size : num_fields;
+    edge = (int)cbrt(atof(argv[5]) * 1048576 / sizeof(double) / num_blocks);
     double sum = 0;
     if (work == 0) {
         compute(1000);
@@ -125,8 +200,16 @@ int main(int argc, char** argv) {
         MPI_Finalize();
         return 0;
     }
-    values = make_block(edge, first, extent);
-    const MPI_Datatype block = block_type();
+    if (is_flash) {
+        num_values = (size_t)blocks_a_rank * edge * edge * edge;
+        values = malloc(num_values * sizeof(double));
+        require(values != NULL, "allocating blocks");
+        for (size_t i = 0; i < num_values; ++i) values[i] = (double)(rank * 1000003 + i);
+    } else {
+        values = make_block(edge, first, extent);
+        num_values = (size_t)(extent[0] * extent[1] * extent[2]);
+    }
+    const MPI_Datatype block = is_flash ? MPI_DOUBLE : block_type();
     MPI_File file = MPI_FILE_NULL;
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin_s = now_s();
@@ -135,19 +218,27 @@ int main(int argc, char** argv) {
         values[0] = (double)(step + rank) + (sum < 0);
         MPI_Barrier(MPI_COMM_WORLD);
         if (is_none) continue;
-        if (!is_hdf5) write_mpi_io(&file, block, (int)step);
+        if (!is_hdf5 && !is_pnetcdf) write_mpi_io(&file, block, (int)step);
 #ifdef HAVE_HDF5
         if (is_hdf5) write_hdf5((int)step);
 #else
         require(!is_hdf5, "HDF5 is not in this program:");
 #endif
+#ifdef HAVE_PNETCDF
+        if (is_pnetcdf) write_pnetcdf((int)step);
+#else
+        require(!is_pnetcdf, "PnetCDF is not in this program:");
+#endif
     }
+#ifdef HAVE_PNETCDF
+    if (is_pnetcdf && !is_flash && !is_none) check(ncmpi_close(nc_file), "ncmpi_close");
+#endif
     if (file != MPI_FILE_NULL) require(MPI_File_close(&file) == MPI_SUCCESS, "MPI_File_close");
     MPI_Datatype done = block;
-    MPI_Type_free(&done);
+    if (!is_flash) MPI_Type_free(&done);
     free(values);
     MPI_Finalize();
-    const double bytes = is_none ? 0 : (double)num_steps * num_fields * edge * edge * edge * sizeof(double);
+    const double bytes = is_none ? 0 : (double)num_steps * num_blocks * edge * edge * edge * sizeof(double);
     if (rank == 0) printf("%.9f s %.0f bytes\n", now_s() - begin_s, bytes);
     return 0;
 }

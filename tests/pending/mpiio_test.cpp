@@ -198,6 +198,15 @@ const Row rows[] = {
             MPI_File_write_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
                                   MPI_STATUS_IGNORE);
         }),
+    row("read_at_and_write_at_behind_write_at_all",
+        [](File& f) {
+            MPI_File_write_at_all(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                                  MPI_STATUS_IGNORE);
+            MPI_File_write_at(f.handle, std::int64_t{large_bytes} * f.size + f.begin(small_bytes),
+                              f.bytes.data(), small_bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+            MPI_File_read_at(f.handle, f.begin(large_bytes), f.bytes.data(), large_bytes, MPI_BYTE,
+                             MPI_STATUS_IGNORE);
+        }),
     row("set_size", [](File& f) { MPI_File_set_size(f.handle, std::int64_t{large_bytes} * f.size); }),
 #ifndef OPEN_MPI  // OMPIO's leaves a broadcast behind that another communicator then takes for its own
     row("preallocate", [](File& f) { MPI_File_preallocate(f.handle, std::int64_t{large_bytes} * f.size); }),
@@ -236,6 +245,12 @@ TEST_P(MpiIo, MovesPendingMessages) {
 // By way of collective buffers, where the engine would have chosen otherwise.
 TEST_P(MpiIo, MovesPendingMessagesWhereItShuffles) {
     setenv("HAKOBI_HINTS", "hakobi_shuffle=always;cb_buffer_size=262144;hakobi_depth=2", 1);
+    make_across_messages(GetParam());
+    unsetenv("HAKOBI_HINTS");
+}
+
+TEST_P(MpiIo, MovesPendingMessagesWhereItHides) {
+    setenv("HAKOBI_HINTS", "hakobi_shuffle=always;cb_buffer_size=262144;hakobi_hidden=write", 1);
     make_across_messages(GetParam());
     unsetenv("HAKOBI_HINTS");
 }

@@ -5,9 +5,9 @@
  *   flash             as the FLASH code writes a checkpoint: 24 variables, 80 blocks a rank in each, by PnetCDF
  *   …-iput            the two by ncmpi_iput and one ncmpi_wait_all a step
  *
- * LAYOUT: a `file` a step (mpi-io, hdf5, flash), or `one` file that all steps are appended to (mpi-io, pnetcdf);
- * `none` writes nothing. MIB are written a step, by all ranks. WORK: units of computing a step and rank; 0: prints
- * how many a second has, and ends. HDF5 and PnetCDF are there where it was built with them.
+ * LAYOUT: a `file` a step (mpi-io, hdf5, flash), or `one` file that all steps are appended to (mpi-io,
+ * pnetcdf); `none` writes nothing. MIB are written a step, by all ranks. WORK: units of computing a step and
+ * rank; 0: prints how many a second has, and ends. HDF5 and PnetCDF are there where it was built with them.
  *
  * Prints "<seconds> s <bytes> bytes", from the first step's beginning to the end of MPI_Finalize's work:
  * hidden output is whole by then. */

@@ -411,6 +411,10 @@ bool Engine::is_stored() const {
            std::ranges::all_of(impl_->two_phase.phases(), [](const auto& phase) { return phase->is_over(); });
 }
 
+bool Engine::is_aggregator() const {
+    return impl_->two_phase.aggregators().my_domain >= 0;
+}
+
 double Engine::wait_for_own_storage() {
     impl_->two_phase.wait_until_over();
     impl_->hidden_writes.wait_for_deferred();

@@ -73,6 +73,8 @@ class Engine {
     bool leave_behind(std::function<void(bool is_stored)> at_end);
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;
+    /// Whether this rank accesses the file for others. Local.
+    [[nodiscard]] bool is_aggregator() const;
     /// Waits until they are; what storage said stays for the next collective call, or `close`. Returns
     /// EngineCounters::storage_end_s. Local.
     double wait_for_own_storage();

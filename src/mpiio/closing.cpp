@@ -138,7 +138,13 @@ bool leave_behind(const std::shared_ptr<OpenFile>& file) {
     }
     std::int64_t worst = failed;
     if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, comms.comm) != MPI_SUCCESS) return false;
+    if (worst == open && mine == stored && stores_hidden(*file)) remove_leftover(file->facts);
     return worst == open;
+}
+
+bool stores_hidden(const OpenFile& file) {
+    const io::Engine* const engine = file.engine_side.engine();
+    return engine != nullptr && engine->may_hide() && (engine->is_aggregator() || file.counts.deferred > 0);
 }
 
 void add_closing(std::shared_ptr<OpenFile> file) {
@@ -217,7 +223,11 @@ void end_closing_alone() {
 }
 
 void remove_leftover(const FileFacts& facts) {
-    if (const std::string name = pending_name(facts); !name.empty()) ::unlink(name.c_str());
+    const std::string name = pending_name(facts);
+    if (name.empty()) return;
+    // It may be that of a file that had the name before, and is under way.
+    const std::scoped_lock lock(left().mutex);
+    if (!left().pending.contains(name)) ::unlink(name.c_str());
 }
 
 }  // namespace hakobi::mpiio

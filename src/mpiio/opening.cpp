@@ -322,6 +322,13 @@ int after_hidden(MPI_File* handle, bool is_failed) {
     return worst[0];
 }
 
+/// Whether an earlier job may have left a sign that bytes of this rank are not stored. Local; the engine has
+/// the file.
+bool may_be_marked_here(const OpenFile& file) {
+    return file.counts.writes > 0 &&
+           (stores_hidden(file) || (may_close_hidden() && file.facts.comms->engine.node_rank() == 0));
+}
+
 }  // namespace
 
 int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
@@ -378,6 +385,7 @@ int close_file(MPI_File* handle) {
     }
     const bool is_left = error == MPI_SUCCESS && leave_behind(file);
     const bool has_met = is_left || file->engine_side.engine() != nullptr;
+    const bool may_be_marked = has_met && may_be_marked_here(*file);
     if (has_met && !is_left) {
         const int met = result_of(*file, "MPI_File_close", file->engine_side.close());
         if (error == MPI_SUCCESS) error = met;
@@ -396,8 +404,7 @@ int close_file(MPI_File* handle) {
         closed = pass(*handle, [&] { return library.File_close(handle); });
     }
     if (is_left) add_closing(file);
-    if (!is_left && has_met && error == MPI_SUCCESS && closed == MPI_SUCCESS && file->counts.writes > 0 &&
-        may_close_hidden() && file->facts.comms->engine.node_rank() == 0)
+    if (!is_left && has_met && error == MPI_SUCCESS && closed == MPI_SUCCESS && may_be_marked)
         remove_leftover(file->facts);
     give_back(file->facts.comms);
     return error != MPI_SUCCESS ? error : closed;

@@ -46,8 +46,9 @@ void reap(const std::shared_ptr<FileComm>& comms, const FileIdentity& same);
 void wait_until_whole(const char* path);
 /// Whether a file of this name was closed so, and is not stored whole. Local.
 [[nodiscard]] bool has_failed(const FileFacts& facts);
-/// The MPI error class of that, MPI_SUCCESS where it is stored; once. Local.
-[[nodiscard]] int take_failure(const FileFacts& facts);
+/// The MPI error class of that, MPI_SUCCESS where it is stored; once. `is_known_to_all`: some rank that opens
+/// the file has found it so, and they know. Local.
+[[nodiscard]] int take_failure(const FileFacts& facts, bool is_known_to_all);
 
 /// Closes the engines of all files that were left behind. Collective over their communicators, when
 /// MPI_Finalize begins.

@@ -309,7 +309,7 @@ int after_hidden(MPI_File* handle, bool is_failed) {
     settle_others(*file);
     reap(file->facts.comms, file->facts.identity);
     // The ranks have reaped together and know alike what that has shown; what was known before, `is_failed`.
-    std::array<int, 1> mine{take_failure(file->facts)}, worst = mine;
+    std::array<int, 1> mine{take_failure(file->facts, is_failed)}, worst = mine;
     if (!is_failed && mine[0] == MPI_SUCCESS) return MPI_SUCCESS;
     if (PMPI_Allreduce(mine.data(), worst.data(), 1, MPI_INT, MPI_MAX, file->facts.comms->comm) !=
         MPI_SUCCESS)

@@ -11,6 +11,7 @@
 //   kill      it is killed
 //   behind    as finalize, with a short write of rank 1 (or 0) alone behind the others
 //   again     the file is closed, and opened again: prints the class of the error on each rank
+//   alone     the same, and in between each rank opens it by itself
 //   write     the same of a file that stays open: a write, and a call that must tell, which the next argument
 //             names (write, sync, close, finalize); with a fourth argument a short write follows the first,
 //             as above
@@ -205,7 +206,7 @@ static void show(const char* what, int error) {
     fflush(stdout);
 }
 
-static void again(void) {
+static void again(int is_alone) {
     MPI_File file;
     MPI_Errhandler handler;
     MPI_File_create_errhandler(called, &handler);
@@ -217,6 +218,12 @@ static void again(void) {
         if (error != MPI_SUCCESS) continue;
         show("write", write_to(file, 0));
         show("close", MPI_File_close(&file));
+        for (int alone = 0; is_alone && time == 0 && alone < 2; ++alone) {
+            const int told =
+                MPI_File_open(MPI_COMM_SELF, name_of(0, ""), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+            if (told == MPI_SUCCESS) MPI_File_close(&file);
+            show(alone == 0 ? "open alone" : "second open alone", told);
+        }
     }
     MPI_Errhandler_free(&handler);
 }
@@ -262,7 +269,7 @@ int main(int argc, char** argv) {
         if (atol(argv[i]) > 0) kill_after(atol(argv[i]));
     }
     if (strcmp(what, "steps") == 0) steps();
-    if (strcmp(what, "again") == 0) again();
+    if (strcmp(what, "again") == 0 || strcmp(what, "alone") == 0) again(strcmp(what, "alone") == 0);
     if (strcmp(what, "write") == 0) open_file(argv[3]);
     if (strcmp(what, "finalize") == 0 || strcmp(what, "exit") == 0 || strcmp(what, "kill") == 0 ||
         strcmp(what, "behind") == 0)

@@ -368,8 +368,9 @@ HiddenWrites& Engine::hidden_writes() {
     return impl_->hidden_writes;
 }
 
-bool Engine::has_failed_hidden() const {
-    return impl_->two_phase.has_failed() || impl_->hidden_writes.has_failed_deferred();
+ErrorCode Engine::hidden_error() const {
+    const ErrorCode of_calls = impl_->two_phase.first_error();
+    return of_calls != ErrorCode::ok ? of_calls : impl_->hidden_writes.deferred_error();
 }
 
 Status Engine::take_hidden_error() {
@@ -382,7 +383,10 @@ Status Engine::take_hidden_error() {
 bool Engine::leave_behind(std::function<void(bool is_stored)> at_end) {
     const int domain = impl_->two_phase.aggregators().my_domain;
     if (is_stored()) return false;
-    if (impl_->hidden_writes.hold(domain, std::move(at_end))) return true;
+    if (impl_->hidden_writes.hold(domain, std::move(at_end))) {
+        impl_->hidden_writes.tell_left(hidden_error());
+        return true;
+    }
     (void)wait_for_own_storage();
     return false;
 }
@@ -417,6 +421,18 @@ std::optional<Status> Engine::move_ahead(bool is_write, std::int64_t offset, std
 bool Engine::is_stored() const {
     return !impl_->hidden_writes.has_deferred() &&
            std::ranges::all_of(impl_->two_phase.phases(), [](const auto& phase) { return phase->is_over(); });
+}
+
+ErrorCode Engine::left_error() const {
+    return impl_->hidden_writes.left_error();
+}
+
+std::span<const int> Engine::aggregators() const {
+    return impl_->two_phase.aggregators().ranks;
+}
+
+bool Engine::is_aggregator() const {
+    return impl_->two_phase.aggregators().my_domain >= 0;
 }
 
 double Engine::wait_for_own_storage() {

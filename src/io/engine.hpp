@@ -63,16 +63,21 @@ class Engine {
     [[nodiscard]] bool may_hide() const;
     /// For ranks that must see, or come behind, what is under way. Local; hidden_writes.hpp has the threads.
     [[nodiscard]] HiddenWrites& hidden_writes();
-    /// Whether this rank knows of an error that no call has reported. Local.
-    [[nodiscard]] bool has_failed_hidden() const;
+    /// The error that this rank knows of and no call has reported. Local.
+    [[nodiscard]] ErrorCode hidden_error() const;
     /// Waits for this rank's accesses, and takes their error from the call that would have reported it.
     /// Local; where no collective call comes any more.
     [[nodiscard]] Status take_hidden_error();
     /// Before the program goes on as if the file were whole: HiddenWrites::hold for what this rank has under
     /// way. Returns false where nothing is, by now: where that cannot be it waits. Local.
     bool leave_behind(std::function<void(bool is_stored)> at_end);
+    /// The first error of what ranks of this node left behind so. Local.
+    [[nodiscard]] ErrorCode left_error() const;
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;
+    /// The ranks that access the file for others, and whether this one does. Local.
+    [[nodiscard]] std::span<const int> aggregators() const;
+    [[nodiscard]] bool is_aggregator() const;
     /// Waits until they are; what storage said stays for the next collective call, or `close`. Returns
     /// EngineCounters::storage_end_s. Local.
     double wait_for_own_storage();

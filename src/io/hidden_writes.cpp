@@ -52,11 +52,17 @@ struct HiddenWrites::Open {
     int domain = 0;
     OwnDescriptor lock_file;  // of the engine's file; opened by the first lock
     FutexWord* on_node = nullptr;
+    SharedAtomic<ErrorCode>* left_error = nullptr;  // once it is held
     std::function<void(bool)> at_end;
 
-    void end(bool failed) {
+    void tell_left(ErrorCode error) {
+        ErrorCode none = ErrorCode::ok;
+        if (left_error != nullptr && error != ErrorCode::ok) left_error->compare_exchange_strong(none, error);
+    }
+    void end(ErrorCode error) {
         const std::scoped_lock lock(mutex);
-        has_failed = has_failed || failed;
+        has_failed = has_failed || error != ErrorCode::ok;
+        tell_left(error);
         if (--num == 0) {
             if (at_end) std::exchange(at_end, {})(!has_failed);
             if (is_locked) is_locked = !change(lock_file.get(), F_UNLCK, domain);
@@ -176,9 +182,9 @@ bool HiddenWrites::has_deferred() const {
     return found != nullptr && found->is_any();
 }
 
-bool HiddenWrites::has_failed_deferred() const {
+ErrorCode HiddenWrites::deferred_error() const {
     const WriteBehind* const found = behind();
-    return found != nullptr && found->has_failed();
+    return found != nullptr ? found->error() : ErrorCode::ok;
 }
 
 ByteRange HiddenWrites::deferred_range() const {
@@ -206,8 +212,8 @@ WriteBehind::Counted HiddenWrites::counting() {
                 num->fetch_add(1, std::memory_order_acq_rel);
                 count();
             },
-            [num, end = end()](bool has_failed) {
-                end(has_failed);
+            [num, end = end()](ErrorCode error) {
+                end(error);
                 num->fetch_sub(1, std::memory_order_acq_rel);
             }};
 }
@@ -241,8 +247,8 @@ Status HiddenWrites::begin(int domain) {
     return {};
 }
 
-std::function<void(bool)> HiddenWrites::end() const {
-    return [open = open_](bool has_failed) { open->end(has_failed); };
+std::function<void(ErrorCode)> HiddenWrites::end() const {
+    return [open = open_](ErrorCode first_error) { open->end(first_error); };
 }
 
 bool HiddenWrites::is_over_on_node() const {
@@ -280,7 +286,17 @@ bool HiddenWrites::hold(int domain, std::function<void(bool)> at_end) {
         if (!open_->lock_it(file_.name().path)) return false;
     }
     open_->at_end = std::move(at_end);
+    open_->left_error = &control_.block().left_error;
     return true;
+}
+
+ErrorCode HiddenWrites::left_error() const {
+    return control_.block().left_error.load(std::memory_order_acquire);
+}
+
+void HiddenWrites::tell_left(ErrorCode error) {
+    const std::scoped_lock lock(open_->mutex);
+    open_->tell_left(error);
 }
 
 int HiddenWrites::is_held(int descriptor) {

@@ -57,13 +57,13 @@ class HiddenWrites {
     /// The aggregator's `domain`. An error: nobody could wait for it.
     [[nodiscard]] Status begin(int domain);
     /// For PhaseTask::when_over.
-    [[nodiscard]] std::function<void(bool has_failed)> end() const;
+    [[nodiscard]] std::function<void(ErrorCode first_error)> end() const;
 
     /// Takes a write of this rank alone, which goes behind what is open: its bytes are copied. False, and
     /// nothing has been done: nothing is open, it would have to wait first, or it is too long.
     [[nodiscard]] bool defer(std::span<const std::byte> bytes, std::int64_t offset);
     [[nodiscard]] bool has_deferred() const;
-    [[nodiscard]] bool has_failed_deferred() const;
+    [[nodiscard]] ErrorCode deferred_error() const;
     /// Around those that this rank has deferred and that are not over.
     [[nodiscard]] ByteRange deferred_range() const;
     /// Until they are over.
@@ -84,6 +84,9 @@ class HiddenWrites {
     /// lock goes, with whether all of them went well. Returns false, and calls nothing, where there is
     /// nothing open or no lock to be had.
     [[nodiscard]] bool hold(int domain, std::function<void(bool is_stored)> at_end);
+    /// The first error on this node of what a rank held; told before the lock goes, and by `tell_left`.
+    [[nodiscard]] ErrorCode left_error() const;
+    void tell_left(ErrorCode error);
 
     /// Whether any process of any node holds such a lock on the file of this descriptor: 1, 0, or -1 where
     /// that cannot be told.

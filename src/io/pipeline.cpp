@@ -48,7 +48,7 @@ void Pipeline::begin(const Comm& comm, const std::shared_ptr<Phase>& phase) {
     phase->num_open.store(2 * num_turns, std::memory_order_relaxed);
     phase->num_accesses.store(num_turns, std::memory_order_relaxed);
     if (num_turns == 0 && phase->task.when_stored) phase->status = phase->task.when_stored();
-    if (num_turns == 0 && phase->task.when_over) phase->task.when_over(false);
+    if (num_turns == 0 && phase->task.when_over) phase->task.when_over(ErrorCode::ok);
     if (const double limit_s = phase->task.timeout_s; limit_s > 0)
         looks_.every_s.store(std::min(looks_.every_s.load(), limit_s / 4), std::memory_order_relaxed);
     {
@@ -210,7 +210,7 @@ void Pipeline::start_access(const std::shared_ptr<Phase>& phase, int lane, std::
 
 void Pipeline::submit(Job* job) {
     while (job != nullptr) {
-        if (!job->phase->has_failed.load(std::memory_order_relaxed)) {
+        if (!job->phase->has_failed()) {
             access_->submit(job->request);
             return;
         }
@@ -258,7 +258,7 @@ void Pipeline::look_after_late() {
 void Pipeline::give_up(const ServerWatch::Late& late) {
     Job& job = *static_cast<Job*>(late.request->context);
     Phase& phase = *job.phase;
-    phase.has_failed.store(true);
+    phase.fail(ErrorCode::io);
     if (late.waited_s == 0) {  // it has only waited for such a one
         conclude(job, false);
         return;
@@ -300,7 +300,7 @@ void Pipeline::conclude(Job& job, bool was_accessed) {
                                    request.start_s, request.end_s,
                                    job.turn - phase->task.lanes[static_cast<std::size_t>(lane)].first_turn});
     }
-    if (!request.status.ok()) phase->has_failed.store(true);
+    if (!request.status.ok()) phase->fail(request.status.code());
     if (!phase->task.is_write && was_accessed && request.status.ok() &&
         request.transferred_bytes < turn.end_bytes - turn.begin_bytes) {
         lower(*phase->task.end_of_file, turn.begin_bytes + request.transferred_bytes);
@@ -314,9 +314,9 @@ void Pipeline::conclude(Job& job, bool was_accessed) {
     }
     open(*phase, job.slot, next_turn);  // it may come back with another job
     const bool is_last = phase->num_accesses.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    if (is_last && phase->task.when_stored && !phase->has_failed.load())
+    if (is_last && phase->task.when_stored && !phase->has_failed())
         status.keep_first(phase->task.when_stored());
-    if (is_last && phase->task.when_over) phase->task.when_over(phase->has_failed.load());
+    if (is_last && phase->task.when_over) phase->task.when_over(phase->first_error.load());
     ended(*phase, std::move(status));
 }
 

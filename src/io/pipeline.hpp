@@ -53,7 +53,7 @@ struct PhaseTask {
     Timeline* timeline = nullptr;
     std::function<Status()>
         when_stored;  ///< called by the thread that ends the last access, unless one has failed
-    std::function<void(bool has_failed)> when_over =
+    std::function<void(ErrorCode first_error)> when_over =
         {};  ///< the same, also where one has failed; before the phase is over
     std::shared_ptr<ServerWatch>
         servers;              ///< of a file with stripes, or with a limit: who is throttled, and who is late
@@ -74,11 +74,18 @@ struct PhaseTask {
 struct Phase {
     explicit Phase(PhaseTask what) : task(std::move(what)) {}
     [[nodiscard]] bool is_over() const { return num_open.load(std::memory_order_acquire) == 0; }
+    [[nodiscard]] bool has_failed() const {
+        return first_error.load(std::memory_order_relaxed) != ErrorCode::ok;
+    }
+    void fail(ErrorCode code) {
+        ErrorCode none = ErrorCode::ok;
+        first_error.compare_exchange_strong(none, code);
+    }
 
     const PhaseTask task;
     std::atomic<std::int64_t> storage_bytes{0}, storage_ns{0}, filled_bytes{0};
     std::atomic<double> storage_end_s{0};  ///< when the last access so far was over, on now_s()
-    std::atomic<bool> has_failed{false};
+    std::atomic<ErrorCode> first_error{ErrorCode::ok};
     std::atomic<bool> has_given_up{
         false};  ///< an access is under way, and may be for ever: its buffer must not be used again
     /// Counts turns. Each is open until its file access is over and the dispatcher has heard of its buffer's

@@ -194,6 +194,7 @@ struct ControlBlock {
     SharedAtomic<std::int64_t> meets_from;  ///< the call from which they meet again, once it is closed
     alignas(64) FutexWord num_hidden;  ///< elective hidden writes under way on this node, deferred ones too
     SharedAtomic<std::int64_t> num_deferred;  ///< of them ranks' own (write_behind.hpp)
+    SharedAtomic<ErrorCode> left_error;       ///< the first one behind a hidden close (HiddenWrites::hold)
     alignas(64) SharedAtomic<
         std::int64_t> end_of_file;  ///< reading: lowest offset known to lie behind the file's end
     // RankPlace[node_size], CycleTally[max_cycles_of_phase] and

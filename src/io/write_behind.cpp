@@ -103,9 +103,9 @@ void WriteBehind::wait(const Comm& progressing) {
     mpi::wait_until(progressing, num_open_, {}, [](std::uint32_t num) { return num == 0; });
 }
 
-bool WriteBehind::has_failed() const {
+ErrorCode WriteBehind::error() const {
     const std::scoped_lock lock(mutex_);
-    return !error_.ok();
+    return error_.code();
 }
 
 Status WriteBehind::take_error() {
@@ -124,11 +124,11 @@ void WriteBehind::carry_out() {
             const storage::WriterLock no_filler(lock_.get());
             return file_.write_at(write.bytes, write.offset);
         });
-        const bool has_failed = !status.ok();
+        const ErrorCode code = status.code();
         lock.lock();
         error_.keep_first(std::move(status));
         lock.unlock();
-        counted_.end(has_failed);
+        counted_.end(code);
         lock.lock();
         const ByteRange done = write.range();
         queue_.bytes -= done.end_bytes - done.begin_bytes;

@@ -37,7 +37,7 @@ class WriteBehind {
     /// Called for each write when it is taken, and when it is over, before its range is unlocked.
     struct Counted {
         std::function<void()> begin;
-        std::function<void(bool has_failed)> end;
+        std::function<void(ErrorCode error)> end;
     };
 
     /// Opens the file by `path`, for the locks; `file` outlives the object.
@@ -63,7 +63,7 @@ class WriteBehind {
     [[nodiscard]] ByteRange range() const;
     /// Until none is on its way; MPI progresses meanwhile, but with an empty Comm.
     void wait(const Comm& progressing);
-    [[nodiscard]] bool has_failed() const;
+    [[nodiscard]] ErrorCode error() const;
     /// The first error since the last call of this.
     [[nodiscard]] Status take_error();
 

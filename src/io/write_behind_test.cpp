@@ -49,8 +49,9 @@ class WriteBehindTest : public testing::Test {
         other_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
         behind_ = std::make_unique<WriteBehind>(
             file_, path_,
-            WriteBehind::Counted{[this] { ++num_begun_; },
-                                 [this](bool has_failed) { (has_failed ? num_failed_ : num_ended_)++; }});
+            WriteBehind::Counted{
+                [this] { ++num_begun_; },
+                [this](ErrorCode error) { (error != ErrorCode::ok ? num_failed_ : num_ended_)++; }});
     }
     void TearDown() override { std::filesystem::remove(path_); }
     bool add(std::int64_t offset, std::size_t length, char value) {
@@ -98,9 +99,9 @@ TEST_F(WriteBehindTest, AnErrorIsTheFirstOnesAndToldOnce) {
     ASSERT_TRUE(add(13, 3, 'b'));
     ASSERT_TRUE(add(20, 3, 'c'));
     behind_->wait({});
-    EXPECT_TRUE(behind_->has_failed());
+    EXPECT_NE(behind_->error(), ErrorCode::ok);
     EXPECT_EQ(behind_->take_error().code(), ErrorCode::no_space);
-    EXPECT_FALSE(behind_->has_failed());
+    EXPECT_EQ(behind_->error(), ErrorCode::ok);
     EXPECT_TRUE(behind_->take_error().ok());
     EXPECT_EQ(num_failed_, 1);
     EXPECT_EQ(file_.log, "7:a 13:b 20:c ") << "the others are carried out";
@@ -123,7 +124,7 @@ TEST_F(WriteBehindTest, WhatIsTooMuchIsLeftToTheCaller) {
 }
 
 TEST_F(WriteBehindTest, WithoutAFileToLockNothingIsTaken) {
-    WriteBehind none(file_, path_ + "/none", {[] {}, [](bool) {}});
+    WriteBehind none(file_, path_ + "/none", {[] {}, [](ErrorCode) {}});
     EXPECT_FALSE(none.add(std::vector(8, std::byte{1}), 0));
     file_.may_go.set_value();
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@ struct Left {
     std::mutex mutex;
     std::vector<std::shared_ptr<OpenFile>> files;  // of each communicator in the order of the calls
     std::map<std::string, int> failures;           // classes, by path
+    std::set<const OpenFile*> told;                // of `files`: an open has told of their error
     std::map<std::string, int> pending;            // by how many files of this process a name is used
 };
 
@@ -36,15 +38,19 @@ Left& left() {
 
 constexpr std::string_view suffix = ".hakobi-pending";
 
-/// The name beside the file, this rank's; "" where the file has no name.
-std::string pending_name(const FileFacts& facts) {
+/// The name beside the file, of one of its ranks; "" where the file has no name.
+std::string pending_name(const FileFacts& facts, int rank) {
     struct stat found = {};
     if (::fstat(facts.descriptor.get(), &found) != 0 || found.st_nlink == 0) return {};
     std::string name = facts.real_path();
     if (name.empty() || name.front() != '/') return {};
     name += suffix;
-    if (facts.rank > 0) name += "-" + std::to_string(facts.rank);
+    if (rank > 0) name += "-" + std::to_string(rank);
     return name;
+}
+
+std::string pending_name(const FileFacts& facts) {
+    return pending_name(facts, facts.rank);
 }
 
 // Empty: a write would wait behind what is under way.
@@ -73,7 +79,7 @@ void note_failure(OpenFile& file, const mpi::Agreed& agreed) {
     const int error = error_class_of(agreed.status);
     {
         const std::scoped_lock lock(left().mutex);
-        left().failures[file.facts.real_path()] = error;
+        if (!left().told.contains(&file)) left().failures[file.facts.real_path()] = error;
     }
     end_with_failure();
     if (agreed.rank == file.facts.rank) tell_unheard(file, agreed.status);
@@ -96,6 +102,34 @@ std::vector<std::shared_ptr<OpenFile>> left_on(const FileComm* comms) {
 void drop(const std::shared_ptr<OpenFile>& file) {
     const std::scoped_lock lock(left().mutex);
     std::erase(left().files, file);
+    left().told.erase(file.get());
+}
+
+/// Why a file that was left behind is not stored, as far as this rank can tell. Of another node it only sees,
+/// once nothing is under way, which of its aggregators have not removed their sign.
+ErrorCode error_of_left(const OpenFile& file) {
+    const io::Engine* const engine = file.engine_side.engine();
+    if (engine == nullptr) return ErrorCode::ok;
+    if (const ErrorCode error = engine->left_error(); error != ErrorCode::ok) return error;
+    if (file.facts.comms->engine.num_nodes() == 1 ||
+        io::HiddenWrites::is_held(file.facts.descriptor.get()) == 1)
+        return ErrorCode::ok;
+    const auto is_marked = [&](int rank) {
+        const std::string name = pending_name(file.facts, rank);
+        return !name.empty() && ::access(name.c_str(), F_OK) == 0;
+    };
+    return std::ranges::any_of(engine->aggregators(), is_marked) ? ErrorCode::io : ErrorCode::ok;
+}
+
+/// The file of that name which this process has left behind, where it is not stored and no open has told of
+/// that; else null. The mutex is held.
+const OpenFile* failed_left(const FileFacts& facts) {
+    const auto has_failed = [&](const std::shared_ptr<OpenFile>& file) {
+        return file->facts.identity == facts.identity && !left().told.contains(file.get()) &&
+               error_of_left(*file) != ErrorCode::ok;
+    };
+    const auto found = std::ranges::find_if(left().files, has_failed);
+    return found != left().files.end() ? found->get() : nullptr;
 }
 
 }  // namespace
@@ -120,7 +154,7 @@ bool leave_behind(const std::shared_ptr<OpenFile>& file) {
         return false;
     enum { stored, open, failed };
     const auto state = [&]() -> std::int64_t {
-        if (!may_close_hidden() || engine->has_failed_hidden()) return failed;
+        if (!may_close_hidden() || engine->hidden_error() != ErrorCode::ok) return failed;
         return engine->is_stored() ? stored : open;
     };
     std::int64_t mine = state();
@@ -138,7 +172,13 @@ bool leave_behind(const std::shared_ptr<OpenFile>& file) {
     }
     std::int64_t worst = failed;
     if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, comms.comm) != MPI_SUCCESS) return false;
+    if (worst == open && mine == stored && stores_hidden(*file)) remove_leftover(file->facts);
     return worst == open;
+}
+
+bool stores_hidden(const OpenFile& file) {
+    const io::Engine* const engine = file.engine_side.engine();
+    return engine != nullptr && engine->may_hide() && (engine->is_aggregator() || file.counts.deferred > 0);
 }
 
 void add_closing(std::shared_ptr<OpenFile> file) {
@@ -192,16 +232,22 @@ void wait_until_whole(const char* path) {
 bool has_failed(const FileFacts& facts) {
     if (!may_have_hidden_writes() || facts.descriptor.get() < 0) return false;
     const std::scoped_lock lock(left().mutex);
-    return !left().failures.empty() && left().failures.contains(facts.real_path());
+    return (!left().failures.empty() && left().failures.contains(facts.real_path())) ||
+           failed_left(facts) != nullptr;
 }
 
-int take_failure(const FileFacts& facts) {
+int take_failure(const FileFacts& facts, bool is_known_to_all) {
     const std::scoped_lock lock(left().mutex);
-    const auto found = left().failures.find(facts.real_path());
-    if (found == left().failures.end()) return MPI_SUCCESS;
-    const int error = found->second;
-    left().failures.erase(found);
-    return error;
+    if (const auto found = left().failures.find(facts.real_path()); found != left().failures.end()) {
+        const int error = found->second;
+        left().failures.erase(found);
+        return error;
+    }
+    // Another group opens the file before its own does.
+    const OpenFile* const file = is_known_to_all ? failed_left(facts) : nullptr;
+    if (file == nullptr) return MPI_SUCCESS;
+    left().told.insert(file);
+    return error_class_of(error_of_left(*file));
 }
 
 std::vector<std::shared_ptr<OpenFile>> closing_files() {
@@ -217,7 +263,11 @@ void end_closing_alone() {
 }
 
 void remove_leftover(const FileFacts& facts) {
-    if (const std::string name = pending_name(facts); !name.empty()) ::unlink(name.c_str());
+    const std::string name = pending_name(facts);
+    if (name.empty()) return;
+    // It may be that of a file that had the name before, and is under way.
+    const std::scoped_lock lock(left().mutex);
+    if (!left().pending.contains(name)) ::unlink(name.c_str());
 }
 
 }  // namespace hakobi::mpiio

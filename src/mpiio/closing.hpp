@@ -34,6 +34,8 @@ inline constexpr std::size_t most_closing = 8;
 /// The file, of which no call is under way, is closed as far as the program sees, if this returns true, equal
 /// on all ranks; else nothing has been done, and all ranks have met. Collective over the file's communicator.
 [[nodiscard]] bool leave_behind(const std::shared_ptr<OpenFile>& file);
+/// Whether this rank stores bytes of hidden writes to the file, as far as it has come. Local.
+[[nodiscard]] bool stores_hidden(const OpenFile& file);
 /// A file of that communicator was left behind. Local.
 void add_closing(std::shared_ptr<OpenFile> file);
 
@@ -44,8 +46,9 @@ void reap(const std::shared_ptr<FileComm>& comms, const FileIdentity& same);
 void wait_until_whole(const char* path);
 /// Whether a file of this name was closed so, and is not stored whole. Local.
 [[nodiscard]] bool has_failed(const FileFacts& facts);
-/// The MPI error class of that, MPI_SUCCESS where it is stored; once. Local.
-[[nodiscard]] int take_failure(const FileFacts& facts);
+/// The MPI error class of that, MPI_SUCCESS where it is stored; once. `is_known_to_all`: some rank that opens
+/// the file has found it so, and they know. Local.
+[[nodiscard]] int take_failure(const FileFacts& facts, bool is_known_to_all);
 
 /// Closes the engines of all files that were left behind. Collective over their communicators, when
 /// MPI_Finalize begins.
@@ -56,7 +59,7 @@ void end_closing_alone();
 /// The files that were left behind. Local; any thread.
 [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> closing_files();
 
-/// Removes what an earlier process has left beside the file, which is whole now. Local.
+/// Removes what this rank of an earlier job has left beside the file: the rank's bytes are stored now. Local.
 void remove_leftover(const FileFacts& facts);
 
 }  // namespace hakobi::mpiio

@@ -318,7 +318,7 @@ int after_hidden(MPI_File* handle, bool is_failed) {
     settle_others(*file);
     reap(file->facts.comms, file->facts.identity);
     // The ranks have reaped together and know alike what that has shown; what was known before, `is_failed`.
-    std::array<int, 1> mine{take_failure(file->facts)}, worst = mine;
+    std::array<int, 1> mine{take_failure(file->facts, is_failed)}, worst = mine;
     if (!is_failed && mine[0] == MPI_SUCCESS) return MPI_SUCCESS;
     if (PMPI_Allreduce(mine.data(), worst.data(), 1, MPI_INT, MPI_MAX, file->facts.comms->comm) !=
         MPI_SUCCESS)
@@ -329,6 +329,13 @@ int after_hidden(MPI_File* handle, bool is_failed) {
     (void)close_file(handle);
     *handle = MPI_FILE_NULL;
     return worst[0];
+}
+
+/// Whether an earlier job may have left a sign that bytes of this rank are not stored. Local; the engine has
+/// the file.
+bool may_be_marked_here(const OpenFile& file) {
+    return file.counts.writes > 0 &&
+           (stores_hidden(file) || (may_close_hidden() && file.facts.comms->engine.node_rank() == 0));
 }
 
 }  // namespace
@@ -387,6 +394,7 @@ int close_file(MPI_File* handle) {
     }
     const bool is_left = error == MPI_SUCCESS && leave_behind(file);
     const bool has_met = is_left || file->engine_side.engine() != nullptr;
+    const bool may_be_marked = has_met && may_be_marked_here(*file);
     if (has_met && !is_left) {
         const int met = result_of(*file, "MPI_File_close", file->engine_side.close());
         if (error == MPI_SUCCESS) error = met;
@@ -405,8 +413,7 @@ int close_file(MPI_File* handle) {
         closed = pass(*handle, [&] { return library.File_close(handle); });
     }
     if (is_left) add_closing(file);
-    if (!is_left && has_met && error == MPI_SUCCESS && closed == MPI_SUCCESS && file->counts.writes > 0 &&
-        may_close_hidden() && file->facts.comms->engine.node_rank() == 0)
+    if (!is_left && has_met && error == MPI_SUCCESS && closed == MPI_SUCCESS && may_be_marked)
         remove_leftover(file->facts);
     give_back(file->facts.comms);
     return error != MPI_SUCCESS ? error : closed;

@@ -90,6 +90,15 @@ def says(*lines: str, error: str = "NO_SPACE", status: int = 0) -> Callable[[Run
     return compare
 
 
+def told_to_each(run: Run, ranks: int) -> str:
+    """Another node knows that there was an error, not which."""
+    if not re.search(rf"^open alone:( (NO_SPACE|IO)/1){{{ranks}}}$", run.stdout, re.M):
+        return "the open by each rank alone should tell"
+    if re.search(r"^open:.*/1", run.stdout, re.M):
+        return "it should be told once"
+    return says("second open alone: success", status=1)(run, ranks)
+
+
 def killed(run: Run, ranks: int) -> str:
     return "" if "step_0.hakobi-pending" in run.files else "nothing says that the file is not whole"
 
@@ -109,6 +118,7 @@ CASES = [
          fault="rank=0,operation=close,nth=1,path=step_0,error=EIO"),
     Case("the next open tells", ("again",), says("close: success", "open: error", status=1), fault=WRITE + "ENOSPC"),
     Case("the next open tells of EIO", ("again",), says("open: error", error="IO", status=1), fault=WRITE + "EIO"),
+    Case("the next open by each rank alone tells", ("alone",), told_to_each, fault=WRITE + "ENOSPC"),
     Case("the next write tells", ("write", "write"), says("write: success", "second write: error",
          "third write: success", "close: success"), fault=WRITE + "ENOSPC"),
     Case("sync tells", ("write", "sync"), says("write: success", "sync: error", "close: success"),

@@ -227,9 +227,10 @@ void TwoPhase::take_over(Progress& progress) {
     conclude(over, progress);
 }
 
-bool TwoPhase::has_failed() const {
-    return !hidden_.undone.ok() ||
-           std::ranges::any_of(phases_, [](const auto& phase) { return phase->has_failed.load(); });
+ErrorCode TwoPhase::first_error() const {
+    if (!hidden_.undone.ok()) return hidden_.undone.code();
+    const auto failed = std::ranges::find_if(phases_, [](const auto& phase) { return phase->has_failed(); });
+    return failed != phases_.end() ? (*failed)->first_error.load() : ErrorCode::ok;
 }
 
 void TwoPhase::wait_until_over() {

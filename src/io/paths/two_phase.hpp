@@ -64,7 +64,7 @@ class TwoPhase {
     /// Local: this rank has accesses under way, or an error that nobody has heard of.
     [[nodiscard]] bool has_pending() const { return !phases_.empty() || !hidden_.undone.ok(); }
     /// Local: one of them has failed so far, or nobody has heard of an error.
-    [[nodiscard]] bool has_failed() const;
+    [[nodiscard]] ErrorCode first_error() const;
     /// This rank's accesses under way, and those that nobody has waited for.
     [[nodiscard]] const std::vector<std::shared_ptr<Phase>>& phases() const { return phases_; }
     /// False once buffers or threads could not be had. Equal on all ranks.

@@ -2,12 +2,16 @@
 // requests wait. Arguments: a folder, and what happens to the files then:
 //
 //   steps     eleven files, more than may be under way; some are renamed, removed, copied by a child process,
-//             read by other ranks, written again right after the close; all is whole after MPI_Finalize
+//             read by other ranks, written again right after the close; all is whole after MPI_Finalize.
+//             Further arguments: behind, a short write of one rank follows in each file, as below; unchecked,
+//             status 0 whatever the program finds wrong; a number, all ranks are killed that many microseconds
+//             after MPI_Init. Rank 0 prints what it is about to do with a file's name, and what it has done
 //   finalize  one file, and MPI_Finalize
 //   exit      the process exits without MPI_Finalize
 //   kill      it is killed
 //   behind    as finalize, with a short write of rank 1 (or 0) alone behind the others
 //   again     the file is closed, and opened again: prints the class of the error on each rank
+//   alone     the same, and in between each rank opens it by itself
 //   write     the same of a file that stays open: a write, and a call that must tell, which the next argument
 //             names (write, sync, close, finalize); with a fourth argument a short write follows the first,
 //             as above
@@ -20,9 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { piece = 4096, num_pieces = 256, block = piece * num_pieces, num_steps = 11 };
+enum { piece = 4096, num_pieces = 256, block = piece * num_pieces, num_steps = 11, num_behind = 64 };
 
 static int rank, size, num_wrong, num_hidden, num_called;
 static const char* folder;
@@ -47,12 +52,19 @@ static const char* name_of(int step, const char* suffix) {
     return name[which];
 }
 
+static int is_behind;  // a short write follows each other one
+
 static int is_whole(const char* name, int round) {
     const int fd = open(name, O_RDONLY);
     int is_right = fd >= 0 && pread(fd, whole, (size_t)size * block, 0) == (ssize_t)size * block;
     for (int r = 0; is_right && r < size; ++r)
         for (int i = 0; is_right && i < block; ++i)
             is_right = whole[(i / piece * size + r) * piece + i % piece] == value(r, i, round);
+    unsigned char behind[num_behind];
+    if (is_right && is_behind) {
+        is_right = pread(fd, behind, num_behind, (off_t)size * block) == num_behind;
+        for (int i = 0; is_right && i < num_behind; ++i) is_right = behind[i] == 'b';
+    }
     if (fd >= 0) close(fd);
     return is_right;
 }
@@ -73,7 +85,7 @@ static int write_to(MPI_File file, int round) {
 
 // A short write of one rank alone, behind all others.
 static int write_behind(MPI_File file) {
-    unsigned char bytes[64];
+    unsigned char bytes[num_behind];
     memset(bytes, 'b', sizeof bytes);
     MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     if (rank != (size > 1)) return MPI_SUCCESS;
@@ -81,16 +93,23 @@ static int write_behind(MPI_File file) {
                              MPI_STATUS_IGNORE);
 }
 
-static int is_behind;  // a short write follows each other one
+// For who looks at the files after a kill.
+static void say(const char* what, int step, int round) {
+    if (rank != 0) return;
+    printf("%s %d %d\n", what, step, round);
+    fflush(stdout);
+}
 
 static void write_step(int step, int round) {
     MPI_File file;
+    say("writes", step, round);
     expect(MPI_File_open(MPI_COMM_WORLD, name_of(step, ""), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                          &file) == MPI_SUCCESS,
            "open", step);
     expect(write_to(file, round) == MPI_SUCCESS, "write", step);
     if (is_behind) expect(write_behind(file) == MPI_SUCCESS, "write behind", step);
     expect(MPI_File_close(&file) == MPI_SUCCESS, "close", step);
+    say("closed", step, round);
     struct stat known;
     if (rank == 0 && stat(name_of(step, ".hakobi-pending"), &known) == 0) {
         ++num_hidden;
@@ -121,6 +140,7 @@ static void steps(void) {
     for (int step = 0; step < num_steps; ++step) {
         write_step(step, step);
         MPI_Barrier(MPI_COMM_WORLD);
+        if (step == 3 || step == 8) say("removes", step, step);
         if (step == 2 && rank == 0) rename(name_of(step, ""), name_of(step, ".renamed"));
         if (step == 3 && rank == 0) unlink(name_of(step, ""));
         if (step == 4) read_step(step, step);
@@ -156,6 +176,17 @@ static void check_steps(void) {
     }
 }
 
+static void kill_after(long microseconds) {
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGKILL;
+    timer_t timer;
+    const struct itimerspec at = {
+        .it_value = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000 + 1}};
+    expect(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &at, NULL) == 0,
+           "no timer", 0);
+}
+
 static void show(const char* what, int error) {
     int error_class = MPI_SUCCESS, classes[64], calls[64];
     if (error != MPI_SUCCESS) MPI_Error_class(error, &error_class);
@@ -175,7 +206,7 @@ static void show(const char* what, int error) {
     fflush(stdout);
 }
 
-static void again(void) {
+static void again(int is_alone) {
     MPI_File file;
     MPI_Errhandler handler;
     MPI_File_create_errhandler(called, &handler);
@@ -187,6 +218,12 @@ static void again(void) {
         if (error != MPI_SUCCESS) continue;
         show("write", write_to(file, 0));
         show("close", MPI_File_close(&file));
+        for (int alone = 0; is_alone && time == 0 && alone < 2; ++alone) {
+            const int told =
+                MPI_File_open(MPI_COMM_SELF, name_of(0, ""), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+            if (told == MPI_SUCCESS) MPI_File_close(&file);
+            show(alone == 0 ? "open alone" : "second open alone", told);
+        }
     }
     MPI_Errhandler_free(&handler);
 }
@@ -224,9 +261,15 @@ int main(int argc, char** argv) {
     MPI_Type_create_resized(one, 0, (MPI_Aint)size * piece, &every_rank);
     MPI_Type_commit(&every_rank);
     MPI_Type_free(&one);
-    is_behind = strcmp(what, "behind") == 0 || argc > 4;
+    int is_checked = 1;
+    is_behind = strcmp(what, "behind") == 0 || (strcmp(what, "write") == 0 && argc > 4);
+    for (int i = 3; strcmp(what, "steps") == 0 && i < argc; ++i) {
+        if (strcmp(argv[i], "behind") == 0) is_behind = 1;
+        if (strcmp(argv[i], "unchecked") == 0) is_checked = 0;
+        if (atol(argv[i]) > 0) kill_after(atol(argv[i]));
+    }
     if (strcmp(what, "steps") == 0) steps();
-    if (strcmp(what, "again") == 0) again();
+    if (strcmp(what, "again") == 0 || strcmp(what, "alone") == 0) again(strcmp(what, "alone") == 0);
     if (strcmp(what, "write") == 0) open_file(argv[3]);
     if (strcmp(what, "finalize") == 0 || strcmp(what, "exit") == 0 || strcmp(what, "kill") == 0 ||
         strcmp(what, "behind") == 0)
@@ -238,6 +281,6 @@ int main(int argc, char** argv) {
     if (strcmp(what, "kill") == 0) raise(SIGKILL);
     MPI_Type_free(&every_rank);
     MPI_Finalize();
-    if (strcmp(what, "steps") == 0) check_steps();
-    return num_wrong != 0;
+    if (strcmp(what, "steps") == 0 && is_checked) check_steps();
+    return is_checked && num_wrong != 0;
 }

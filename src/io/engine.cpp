@@ -202,7 +202,7 @@ mpi::Agreed Engine::Impl::run_together(const Request& request, Progress& progres
 // The chosen path's work for the leader, while the node's other ranks wait in the meeting.
 LeadersPart Engine::Impl::lead(const Choice& choice, const Facts& facts) {
     if (choice.path == Path::mailbox) return mailbox.serve(facts);
-    if (choice.path == Path::two_phase) two_phase.prepare(facts.totals);
+    if (choice.path == Path::two_phase) two_phase.prepare(facts.totals, facts.is_elective);
     return {};
 }
 

@@ -27,7 +27,7 @@ void TwoPhase::choose_aggregators(bool is_cycle_chosen, const FileStripes& strip
     crew_ = &Crew::of(comm_);
 }
 
-Domains TwoPhase::domains_of(const RequestTotals& totals, int num_lanes) const {
+Domains TwoPhase::domains_of(const RequestTotals& totals, bool is_elective, int num_lanes) const {
     return divide(totals.begin_bytes, totals.end_bytes,
                   {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
                    .num_nodes = comm_.num_nodes(),
@@ -36,14 +36,15 @@ Domains TwoPhase::domains_of(const RequestTotals& totals, int num_lanes) const {
                    .align_bytes = options_.striping_unit_bytes,
                    .highest_tag = mpi::highest_tag(comm_),
                    .most_cycle_bytes = of_file_.is_cycle_chosen ? most_cycle_bytes(totals) : 0,
-                   .smallest_cycle_bytes = policy_limits::smallest_cycle,
+                   .smallest_cycle_bytes =
+                       is_elective ? policy_limits::smallest_elective_cycle : policy_limits::smallest_cycle,
                    .stripe_bytes = of_file_.stripes.stripe_bytes,
                    .num_objects = of_file_.stripes.num_objects,
                    .num_lanes = num_lanes});
 }
 
-void TwoPhase::prepare(const RequestTotals& totals) {
-    reset(domains_of(totals, 1).num_cycles);
+void TwoPhase::prepare(const RequestTotals& totals, bool is_elective) {
+    reset(domains_of(totals, is_elective, 1).num_cycles);
 }
 
 void TwoPhase::reset(std::int64_t num_cycles) {
@@ -171,7 +172,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     if (of_file_.stripes.num_objects > 0)
         striped =
             striped_buffers(of_file_.stripes, crew_->buffers(), static_cast<int>(aggregators_.ranks.size()));
-    plan.domains = domains_of(totals, striped.rings.num);
+    plan.domains = domains_of(totals, request.elective != nullptr, striped.rings.num);
     const bool is_last = request.is_hidden && plan.domains.end_bytes >= totals.end_bytes;
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();

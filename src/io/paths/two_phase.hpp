@@ -43,7 +43,7 @@ class TwoPhase {
     [[nodiscard]] const Aggregators& aggregators() const { return aggregators_; }
 
     /// The leader's, while the ranks of the only node meet.
-    void prepare(const RequestTotals& totals);
+    void prepare(const RequestTotals& totals, bool is_elective);
     /// One phase of the call: moves this rank's data of it, or returns, alike on all ranks, why there can be
     /// no buffers.
     Status carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
@@ -79,7 +79,7 @@ class TwoPhase {
   private:
     Status set_up_buffers(bool is_hidden);
     void conclude(const std::vector<std::shared_ptr<Phase>>& over, Progress& progress);
-    [[nodiscard]] Domains domains_of(const RequestTotals& totals, int num_lanes) const;
+    [[nodiscard]] Domains domains_of(const RequestTotals& totals, bool is_elective, int num_lanes) const;
     std::function<Status()> both(std::function<Status()> tell);
     [[nodiscard]] std::shared_ptr<ServerWatch> watch();
     void reset(std::int64_t num_cycles);

@@ -162,7 +162,8 @@ bool Engine::Impl::is_one_access(const Request& request, const Progress& progres
     const bool is_hidden =
         request.is_hidden && !(request.elective != nullptr && file.service() == Service::from_memory);
     return setting.num_ranks == 1 && progress.status.ok() && !is_hidden && request.device == nullptr &&
-           !two_phase.has_pending() && !hidden_writes.has_deferred() && file.is_open() &&
+           !two_phase.has_pending() && !hidden_writes.has_deferred() &&
+           hidden_writes.deferred_error() == ErrorCode::ok && file.is_open() &&
            setting.shuffle == ShuffleHint::automatic && !setting.has_limit && !setting.is_direct_io &&
            paths::is_one_short_piece(request);
 }
@@ -425,10 +426,6 @@ bool Engine::is_stored() const {
 
 ErrorCode Engine::left_error() const {
     return impl_->hidden_writes.left_error();
-}
-
-std::span<const int> Engine::aggregators() const {
-    return impl_->two_phase.aggregators().ranks;
 }
 
 bool Engine::is_aggregator() const {

@@ -75,8 +75,7 @@ class Engine {
     [[nodiscard]] ErrorCode left_error() const;
     /// Whether this rank's accesses for such a call are over. Local.
     [[nodiscard]] bool is_stored() const;
-    /// The ranks that access the file for others, and whether this one does. Local.
-    [[nodiscard]] std::span<const int> aggregators() const;
+    /// Whether this rank accesses the file for others. Local.
     [[nodiscard]] bool is_aggregator() const;
     /// Waits until they are; what storage said stays for the next collective call, or `close`. Returns
     /// EngineCounters::storage_end_s. Local.

@@ -120,6 +120,10 @@ void HiddenWrites::forget() {
     const std::scoped_lock lock(mutex_);
     ranges_.clear();
     own_.clear();
+    is_settling_ = false;
+    // All of this rank is over, and told.
+    const std::scoped_lock lock_of_open(open_->mutex);
+    open_->has_failed = false;
 }
 
 double HiddenWrites::waited_s() const {
@@ -160,7 +164,8 @@ std::int64_t HiddenWrites::open_end_bytes() const {
 bool HiddenWrites::defer(std::span<const std::byte> bytes, std::int64_t offset) {
     const ByteRange range{offset, offset + static_cast<std::int64_t>(bytes.size())};
     const std::scoped_lock lock(mutex_);
-    if (ranges_.empty() || is_over() || overlaps(own_, range.begin_bytes, range.end_bytes)) return false;
+    if (is_settling_ || ranges_.empty() || is_over() || overlaps(own_, range.begin_bytes, range.end_bytes))
+        return false;
     if (!behind_) {
         const Status made = guarded("writes behind others", [&] {
             const Status opened = file_.need();
@@ -197,6 +202,10 @@ void HiddenWrites::wait_for_deferred() {
 }
 
 Status HiddenWrites::settle_deferred() {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_settling_ = true;  // another thread would defer behind the wait, and `forget` forget it
+    }
     wait_for_deferred();
     return take_deferred_error();
 }

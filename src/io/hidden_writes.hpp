@@ -68,7 +68,7 @@ class HiddenWrites {
     [[nodiscard]] ByteRange deferred_range() const;
     /// Until they are over.
     void wait_for_deferred();
-    /// The same, and their first error.
+    /// The same, and their first error. Until `forget` none is taken.
     [[nodiscard]] Status settle_deferred();
     /// The first error of those that are over.
     [[nodiscard]] Status take_deferred_error();
@@ -121,6 +121,7 @@ class HiddenWrites {
     Ranges own_;                  // of them those that this rank has not waited for
     std::uint64_t num_noted_ = 0;
     double waited_s_ = 0;
+    bool is_settling_ = false;
     std::unique_ptr<WriteBehind, DeletedByMaker> behind_;  // made by the first `defer`
 };
 

@@ -14,6 +14,7 @@
 namespace hakobi::io {
 
 Status OpenedFile::need() {
+    const std::scoped_lock lock(opening_);
     if (file_) return {};
     storage::OpenMode mode;
     mode.write = name_.is_writable;

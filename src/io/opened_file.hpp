@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <hakobi/comm.hpp>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -29,7 +30,7 @@ class OpenedFile {
     OpenedFile(const Comm& comm, EngineFile name, bool is_direct_io)
         : comm_(comm), name_(std::move(name)), is_direct_io_(is_direct_io) {}
 
-    /// Opens it where it is not open. Local.
+    /// Opens it where it is not open. Local; any thread.
     Status need();
     /// Collective where there are several nodes: opens it again until all that have it open have the same
     /// one.
@@ -54,6 +55,7 @@ class OpenedFile {
     Comm comm_;
     EngineFile name_;
     bool is_direct_io_;
+    std::mutex opening_;
     storage::FilePtr file_;
     Service service_ = Service::unknown;
 };

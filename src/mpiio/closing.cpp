@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -105,31 +108,54 @@ void drop(const std::shared_ptr<OpenFile>& file) {
     left().told.erase(file.get());
 }
 
+/// Whether a rank that had the file open has not removed its sign.
+bool is_marked(const FileFacts& facts) {
+    const std::filesystem::path sign = pending_name(facts, 0);
+    if (sign.empty()) return false;
+    const std::string first = sign.filename();
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(sign.parent_path(), error), end; !error && at != end;
+         at.increment(error)) {
+        const std::string name = at->path().filename();
+        if (!name.starts_with(first)) continue;
+        int rank = 0;
+        const char* const behind = name.data() + first.size();
+        const char* const last = name.data() + name.size();
+        const bool is_first = behind == last;
+        const bool is_rank =
+            !is_first && *behind == '-' && std::from_chars(behind + 1, last, rank).ptr == last;
+        if (is_first || (is_rank && rank < facts.num_ranks)) return true;
+    }
+    return false;
+}
+
 /// Why a file that was left behind is not stored, as far as this rank can tell. Of another node it only sees,
-/// once nothing is under way, which of its aggregators have not removed their sign.
-ErrorCode error_of_left(const OpenFile& file) {
-    const io::Engine* const engine = file.engine_side.engine();
-    if (engine == nullptr) return ErrorCode::ok;
-    if (const ErrorCode error = engine->left_error(); error != ErrorCode::ok) return error;
+/// once nothing is under way, the signs that are not removed.
+ErrorCode error_of_left(OpenFile& file) {
+    if (const ErrorCode error = file.engine_side.left_error(); error != ErrorCode::ok) return error;
     if (file.facts.comms->engine.num_nodes() == 1 ||
         io::HiddenWrites::is_held(file.facts.descriptor.get()) == 1)
         return ErrorCode::ok;
-    const auto is_marked = [&](int rank) {
-        const std::string name = pending_name(file.facts, rank);
-        return !name.empty() && ::access(name.c_str(), F_OK) == 0;
-    };
-    return std::ranges::any_of(engine->aggregators(), is_marked) ? ErrorCode::io : ErrorCode::ok;
+    return is_marked(file.facts) ? ErrorCode::io : ErrorCode::ok;
 }
 
+struct FailedLeft {
+    std::shared_ptr<OpenFile> file;
+    ErrorCode error = ErrorCode::ok;
+};
+
 /// The file of that name which this process has left behind, where it is not stored and no open has told of
-/// that; else null. The mutex is held.
-const OpenFile* failed_left(const FileFacts& facts) {
-    const auto has_failed = [&](const std::shared_ptr<OpenFile>& file) {
-        return file->facts.identity == facts.identity && !left().told.contains(file.get()) &&
-               error_of_left(*file) != ErrorCode::ok;
-    };
-    const auto found = std::ranges::find_if(left().files, has_failed);
-    return found != left().files.end() ? found->get() : nullptr;
+/// that.
+FailedLeft failed_left(const FileFacts& facts) {
+    for (const auto& file : left_on(nullptr)) {
+        if (file->facts.identity != facts.identity) continue;
+        {
+            const std::scoped_lock lock(left().mutex);
+            if (left().told.contains(file.get())) continue;
+        }
+        if (const ErrorCode error = error_of_left(*file); error != ErrorCode::ok) return {file, error};
+    }
+    return {};
 }
 
 }  // namespace
@@ -154,8 +180,9 @@ bool leave_behind(const std::shared_ptr<OpenFile>& file) {
         return false;
     enum { stored, open, failed };
     const auto state = [&]() -> std::int64_t {
+        const bool is_stored = engine->is_stored();  // first: an error is known before
         if (!may_close_hidden() || engine->hidden_error() != ErrorCode::ok) return failed;
-        return engine->is_stored() ? stored : open;
+        return is_stored ? stored : open;
     };
     std::int64_t mine = state();
     if (mine == open) {
@@ -170,15 +197,17 @@ bool leave_behind(const std::shared_ptr<OpenFile>& file) {
             mine = state();
         }
     }
+    if (mine == stored && stores_hidden(*file)) remove_leftover(file->facts);
     std::int64_t worst = failed;
     if (PMPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, comms.comm) != MPI_SUCCESS) return false;
-    if (worst == open && mine == stored && stores_hidden(*file)) remove_leftover(file->facts);
     return worst == open;
 }
 
 bool stores_hidden(const OpenFile& file) {
     const io::Engine* const engine = file.engine_side.engine();
-    return engine != nullptr && engine->may_hide() && (engine->is_aggregator() || file.counts.deferred > 0);
+    constexpr auto independent = static_cast<std::size_t>(Passed::independent);
+    return engine != nullptr && engine->may_hide() &&
+           (engine->is_aggregator() || file.counts.deferred > 0 || file.counts.passed[independent] > 0);
 }
 
 void add_closing(std::shared_ptr<OpenFile> file) {
@@ -231,23 +260,28 @@ void wait_until_whole(const char* path) {
 
 bool has_failed(const FileFacts& facts) {
     if (!may_have_hidden_writes() || facts.descriptor.get() < 0) return false;
-    const std::scoped_lock lock(left().mutex);
-    return (!left().failures.empty() && left().failures.contains(facts.real_path())) ||
-           failed_left(facts) != nullptr;
+    {
+        const std::scoped_lock lock(left().mutex);
+        if (!left().failures.empty() && left().failures.contains(facts.real_path())) return true;
+    }
+    return failed_left(facts).file != nullptr;
 }
 
 int take_failure(const FileFacts& facts, bool is_known_to_all) {
-    const std::scoped_lock lock(left().mutex);
-    if (const auto found = left().failures.find(facts.real_path()); found != left().failures.end()) {
-        const int error = found->second;
-        left().failures.erase(found);
-        return error;
+    {
+        const std::scoped_lock lock(left().mutex);
+        if (const auto found = left().failures.find(facts.real_path()); found != left().failures.end()) {
+            const int error = found->second;
+            left().failures.erase(found);
+            return error;
+        }
     }
     // Another group opens the file before its own does.
-    const OpenFile* const file = is_known_to_all ? failed_left(facts) : nullptr;
-    if (file == nullptr) return MPI_SUCCESS;
-    left().told.insert(file);
-    return error_class_of(error_of_left(*file));
+    const FailedLeft found = is_known_to_all ? failed_left(facts) : FailedLeft();
+    if (found.file == nullptr) return MPI_SUCCESS;
+    const std::scoped_lock lock(left().mutex);
+    left().told.insert(found.file.get());
+    return error_class_of(found.error);
 }
 
 std::vector<std::shared_ptr<OpenFile>> closing_files() {

@@ -92,6 +92,11 @@ std::int64_t EngineSide::hidden_end_bytes() {
     return engine_ != nullptr && engine_->may_hide() ? engine_->hidden_writes().open_end_bytes() : 0;
 }
 
+ErrorCode EngineSide::left_error() {
+    const std::shared_lock lock(use_);
+    return engine_ != nullptr ? engine_->left_error() : ErrorCode::ok;
+}
+
 bool EngineSide::defer(std::span<const std::byte> bytes, std::int64_t offset) {
     const std::shared_lock lock(use_);
     return engine_ != nullptr && engine_->may_hide() && engine_->hidden_writes().defer(bytes, offset);

@@ -117,7 +117,8 @@ void settle_for(OpenFile& file, const Access& access) {
 std::optional<std::int64_t> defer(OpenFile& file, const Access& access) {
     if (!may_have_hidden_writes() || !file.is_taken() || access.count <= 0 || handles_of(file).size() != 1)
         return {};
-    if (access.offset ? *access.offset < 0 : is_called_by_threads()) return {};
+    if (access.type == MPI_DATATYPE_NULL || (access.offset ? *access.offset < 0 : is_called_by_threads()))
+        return {};
     const Layout type = committed_layout_of(access.type);
     std::int64_t bytes = 0;
     if (!type.is_committed || !type.is_known || !type.is_dense() ||

@@ -213,6 +213,9 @@ def test_a_programs_own_writer_stands_beside_hakobis_with_and_without_the_drop_i
         assert run["left_s"] == (0.25 if way == "hidden-close" else 0)
         if way == "hidden-close":
             assert run["time_s"] == pytest.approx(0.6 + 1 / run["ranks"] + 0.25, abs=0.01)
+    refused = hakobi(*STUDY, *methods, "--sync")
+    assert refused.status == 2
+    assert "own+hidden-close stores behind the program's close" in refused.stderr
     monkeypatch.setenv("FAKE_CORRUPT", "own:2")
     told = hakobi(*STUDY, *methods, "--methods", "own,root", "--ranks", "1,2,3", "--json", "others.jsonl")
     assert told.status == 1

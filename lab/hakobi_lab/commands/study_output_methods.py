@@ -84,7 +84,7 @@ def command(
             program=program,
             models=plan.parse_models(models, places),
             testbeds=testbeds,
-            methods=plan.parse_methods(methods),
+            methods=plan.check_synced(plan.parse_methods(methods), sync),
             ranks=tuple(sorted(ranks)),
             storages=places,
             repetitions=plan.check_repetitions(repetitions),

@@ -275,6 +275,13 @@ static void independent_writes(void) {
     stat(path, &known);
     expect(known.st_size == end_of_data, cell, "bytes came behind it");
 
+    cell = "independent write without a type";
+    start(cell, 47);
+    view_all();
+    expect(MPI_File_write_at(file, end_of_data, mine, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+           cell, "it is no error");
+    end(cell, 47, 1);
+
     cell = "independent write at the pointer";
     start(cell, 46);
     view_all();

@@ -107,6 +107,16 @@ def parse_methods(text: str, known: tuple[str, ...] = METHODS) -> tuple[str, ...
     return chosen
 
 
+def check_synced(methods: tuple[str, ...], sync: bool) -> tuple[str, ...]:
+    """The methods. Raises InputError for hidden closes of which the storage is to have everything: the program's own
+    sync comes before the last bytes."""
+    if sync and "own+hidden-close" in methods:
+        raise InputError(
+            "own+hidden-close stores behind the program's close, --sync counts until the storage has all: drop one"
+        )
+    return methods
+
+
 def parse_storages(words: tuple[str, ...], default: Path) -> dict[str, Path]:
     """NAME=DIR words, where DIR may be a testbed; without any, one storage named "default" in `default`. Raises
     InputError for a word without both parts, a name given twice, two names for one folder."""

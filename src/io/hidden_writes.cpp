@@ -111,15 +111,15 @@ bool HiddenWrites::overlaps(const Ranges& ranges, std::int64_t begin_bytes, std:
 
 void HiddenWrites::note(std::int64_t begin_bytes, std::int64_t end_bytes) {
     const std::scoped_lock lock(mutex_);
-    add(ranges_, {begin_bytes, end_bytes});
-    add(own_, {begin_bytes, end_bytes});
-    ++num_noted_;
+    add(noted_.all, {begin_bytes, end_bytes});
+    add(noted_.own, {begin_bytes, end_bytes});
+    ++noted_.num;
 }
 
 void HiddenWrites::forget() {
     const std::scoped_lock lock(mutex_);
-    ranges_.clear();
-    own_.clear();
+    noted_.all.clear();
+    noted_.own.clear();
     is_settling_ = false;
     // All of this rank is over, and told.
     const std::scoped_lock lock_of_open(open_->mutex);
@@ -134,37 +134,39 @@ double HiddenWrites::waited_s() const {
 void HiddenWrites::forget_own(std::uint64_t num_noted, double waited_s) {
     const std::scoped_lock lock(mutex_);
     waited_s_ += waited_s;
-    if (num_noted == num_noted_) own_.clear();
+    if (num_noted == noted_.num) noted_.own.clear();
 }
 
 bool HiddenWrites::meets(std::int64_t begin_bytes, std::int64_t end_bytes) const {
     const std::scoped_lock lock(mutex_);
-    return overlaps(ranges_, begin_bytes, end_bytes);
+    return overlaps(noted_.all, begin_bytes, end_bytes);
 }
 
 bool HiddenWrites::is_any() const {
     const std::scoped_lock lock(mutex_);
-    return !ranges_.empty();
+    return !noted_.all.empty();
 }
 
 bool HiddenWrites::has_open(std::int64_t begin_bytes, std::int64_t end_bytes) const {
     const std::scoped_lock lock(mutex_);
-    if (ranges_.empty()) return false;
-    return (overlaps(own_, begin_bytes, end_bytes) && !is_over()) || meets_deferred({begin_bytes, end_bytes});
+    if (noted_.all.empty()) return false;
+    return (overlaps(noted_.own, begin_bytes, end_bytes) && !is_over()) ||
+           meets_deferred({begin_bytes, end_bytes});
 }
 
 std::int64_t HiddenWrites::open_end_bytes() const {
     const std::scoped_lock lock(mutex_);
-    if (ranges_.empty() || is_over()) return 0;
+    if (noted_.all.empty() || is_over()) return 0;
     std::int64_t end = deferred_end_bytes();
-    for (const ByteRange& range : own_) end = std::max(end, range.end_bytes);
+    for (const ByteRange& range : noted_.own) end = std::max(end, range.end_bytes);
     return end;
 }
 
 bool HiddenWrites::defer(std::span<const std::byte> bytes, std::int64_t offset) {
     const ByteRange range{offset, offset + static_cast<std::int64_t>(bytes.size())};
     const std::scoped_lock lock(mutex_);
-    if (is_settling_ || ranges_.empty() || is_over() || overlaps(own_, range.begin_bytes, range.end_bytes))
+    if (is_settling_ || noted_.all.empty() || is_over() ||
+        overlaps(noted_.own, range.begin_bytes, range.end_bytes))
         return false;
     if (!behind_) {
         const Status made = guarded("writes behind others", [&] {
@@ -273,8 +275,8 @@ void HiddenWrites::wait(const Comm& progressing) {
     std::uint64_t num_noted = 0;
     {
         const std::scoped_lock lock(mutex_);
-        if (ranges_.empty()) return;
-        num_noted = num_noted_;
+        if (noted_.all.empty()) return;
+        num_noted = noted_.num;
     }
     mpi::wait_until(progressing, control_.block().num_hidden, {}, [](std::uint32_t num) { return num == 0; });
     const auto is_over_everywhere = [this] {

@@ -117,9 +117,11 @@ class HiddenWrites {
     std::shared_ptr<Open> open_;
     mutable std::mutex mutex_;
     mutable Descriptor looking_;  // for others' locks
-    Ranges ranges_;               // since `forget`; equal on all ranks
-    Ranges own_;                  // of them those that this rank has not waited for
-    std::uint64_t num_noted_ = 0;
+    struct {
+        Ranges all;  // since `forget`; equal on all ranks
+        Ranges own;  // of them those that this rank has not waited for
+        std::uint64_t num = 0;
+    } noted_;
     double waited_s_ = 0;
     bool is_settling_ = false;
     std::unique_ptr<WriteBehind, DeletedByMaker> behind_;  // made by the first `defer`

@@ -47,7 +47,8 @@ class EngineSide {
     /// one that is, or 0; waits until none is. Local; any thread.
     [[nodiscard]] bool has_hidden(std::int64_t begin_bytes, std::int64_t end_bytes);
     [[nodiscard]] std::int64_t hidden_end_bytes();
-    /// The first error on this node of what was left behind; nothing where it has been told. Local; any thread.
+    /// The first error on this node of what was left behind; nothing where it has been told. Local; any
+    /// thread.
     [[nodiscard]] ErrorCode left_error();
     [[nodiscard]] bool defer(std::span<const std::byte> bytes, std::int64_t offset);
     void wait_for_hidden();

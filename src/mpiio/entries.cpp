@@ -246,9 +246,10 @@ HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
     if (known == nullptr || !known->library_side.is_placeholder) {
+        // First: what is stored in between counts twice, not never.
+        const std::int64_t hidden = known != nullptr ? hidden_end_bytes(*known) : 0;
         const int error = pass(file, [&] { return library.File_get_size(file, size); });
-        if (known != nullptr && error == MPI_SUCCESS)
-            *size = std::max<MPI_Offset>(*size, hidden_end_bytes(*known));
+        if (known != nullptr && error == MPI_SUCCESS) *size = std::max<MPI_Offset>(*size, hidden);
         return error;
     }
     known->engine_side.wait_for_left_calls();

@@ -103,10 +103,8 @@ void HiddenWrites::add(Ranges& ranges, const ByteRange& range) {
     ranges.push_back(range);
 }
 
-bool HiddenWrites::overlaps(const Ranges& ranges, std::int64_t begin_bytes, std::int64_t end_bytes) {
-    return std::ranges::any_of(ranges, [&](const ByteRange& range) {
-        return begin_bytes < range.end_bytes && end_bytes > range.begin_bytes;
-    });
+bool HiddenWrites::overlaps(const Ranges& ranges, const ByteRange& range) {
+    return std::ranges::any_of(ranges, [&](const ByteRange& each) { return each.overlaps(range); });
 }
 
 void HiddenWrites::note(std::int64_t begin_bytes, std::int64_t end_bytes) {
@@ -139,7 +137,7 @@ void HiddenWrites::forget_own(std::uint64_t num_noted, double waited_s) {
 
 bool HiddenWrites::meets(std::int64_t begin_bytes, std::int64_t end_bytes) const {
     const std::scoped_lock lock(mutex_);
-    return overlaps(noted_.all, begin_bytes, end_bytes);
+    return overlaps(noted_.all, {begin_bytes, end_bytes});
 }
 
 bool HiddenWrites::is_any() const {
@@ -150,7 +148,7 @@ bool HiddenWrites::is_any() const {
 bool HiddenWrites::has_open(std::int64_t begin_bytes, std::int64_t end_bytes) const {
     const std::scoped_lock lock(mutex_);
     if (noted_.all.empty()) return false;
-    return (overlaps(noted_.own, begin_bytes, end_bytes) && !is_over()) ||
+    return (overlaps(noted_.own, {begin_bytes, end_bytes}) && !is_over()) ||
            meets_deferred({begin_bytes, end_bytes});
 }
 
@@ -165,9 +163,7 @@ std::int64_t HiddenWrites::open_end_bytes() const {
 bool HiddenWrites::defer(std::span<const std::byte> bytes, std::int64_t offset) {
     const ByteRange range{offset, offset + static_cast<std::int64_t>(bytes.size())};
     const std::scoped_lock lock(mutex_);
-    if (is_settling_ || noted_.all.empty() || is_over() ||
-        overlaps(noted_.own, range.begin_bytes, range.end_bytes))
-        return false;
+    if (is_settling_ || noted_.all.empty() || is_over() || overlaps(noted_.own, range)) return false;
     if (!behind_) {
         const Status made = guarded("writes behind others", [&] {
             const Status opened = file_.need();

@@ -96,8 +96,7 @@ class HiddenWrites {
     struct Open;  // shared with I/O threads
     using Ranges = std::vector<ByteRange>;
     static void add(Ranges& ranges, const ByteRange& range);
-    [[nodiscard]] static bool overlaps(const Ranges& ranges, std::int64_t begin_bytes,
-                                       std::int64_t end_bytes);
+    [[nodiscard]] static bool overlaps(const Ranges& ranges, const ByteRange& range);
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool is_over_on_node() const;
     [[nodiscard]] WriteBehind::Counted counting();

@@ -13,6 +13,7 @@
 #include "base/forked.hpp"
 #include "base/guard.hpp"
 #include "mpi/wait.hpp"
+#include "storage/range_lock.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -24,23 +25,10 @@ static_assert(first_lock_bytes < WriteBehind::lock_shift_bytes);
 constexpr std::int64_t all_locks =
     WriteBehind::lock_shift_bytes + WriteBehind::most_offset_bytes - first_lock_bytes;
 
-struct flock lock_of(short type, std::int64_t at, std::int64_t length) {
-    struct flock lock {};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = first_lock_bytes + at;
-    lock.l_len = length;
-    return lock;
-}
-
 /// Locks or unlocks a byte that nobody but this open file description locks.
 bool change(int descriptor, short type, int domain) {
-    struct flock lock = lock_of(type, domain, 1);
-    int result = 0;
-    do {
-        result = ::fcntl(descriptor, F_OFD_SETLK, &lock);
-    } while (result != 0 && errno == EINTR);
-    return result == 0;
+    struct flock lock = storage::lock_on(type, first_lock_bytes + domain, 1);
+    return storage::change_lock(descriptor, F_OFD_SETLK, lock) == 0;
 }
 
 }  // namespace
@@ -307,12 +295,8 @@ void HiddenWrites::tell_left(ErrorCode error) {
 }
 
 int HiddenWrites::is_held(int descriptor) {
-    struct flock lock = lock_of(F_WRLCK, 0, all_locks);
-    int result = 0;
-    do {
-        result = ::fcntl(descriptor, F_OFD_GETLK, &lock);
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) return -1;
+    struct flock lock = storage::lock_on(F_WRLCK, first_lock_bytes, all_locks);
+    if (storage::change_lock(descriptor, F_OFD_GETLK, lock) != 0) return -1;
     return lock.l_type == F_UNLCK ? 0 : 1;
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -17,21 +16,8 @@ namespace hakobi::io {
 namespace {
 
 struct flock lock_of(short type, const ByteRange& range) {
-    struct flock lock {};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = range.begin_bytes + WriteBehind::lock_shift_bytes;
-    lock.l_len = range.end_bytes - range.begin_bytes;
-    return lock;
-}
-
-/// Without a wait; 0, or -1 and errno.
-int control(int descriptor, int command, struct flock& lock) {
-    int result = 0;
-    do {
-        result = ::fcntl(descriptor, command, &lock);
-    } while (result != 0 && errno == EINTR);
-    return result;
+    return storage::lock_on(type, range.begin_bytes + WriteBehind::lock_shift_bytes,
+                            range.end_bytes - range.begin_bytes);
 }
 
 }  // namespace
@@ -64,7 +50,7 @@ bool WriteBehind::add(std::span<const std::byte> bytes, std::int64_t offset) {
         if (!thread_) return false;
         struct flock range = lock_of(F_WRLCK, write.range());
         queue_.writes.push_back(std::move(write));
-        if (control(lock_.get(), F_OFD_SETLK, range) != 0) {
+        if (storage::change_lock(lock_.get(), F_OFD_SETLK, range) != 0) {
             queue_.writes.pop_back();
             return false;
         }
@@ -80,14 +66,14 @@ bool WriteBehind::add(std::span<const std::byte> bytes, std::int64_t offset) {
 
 bool WriteBehind::meets(int descriptor, const ByteRange& range) {
     struct flock lock = lock_of(F_WRLCK, range);
-    return control(descriptor, F_OFD_GETLK, lock) != 0 || lock.l_type != F_UNLCK;
+    return storage::change_lock(descriptor, F_OFD_GETLK, lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 std::int64_t WriteBehind::end_bytes(int descriptor) {
     std::int64_t end = 0;
     for (;;) {  // the kernel tells one lock, any, of those that meet the range
         struct flock lock = lock_of(F_WRLCK, {end, most_offset_bytes});
-        if (control(descriptor, F_OFD_GETLK, lock) != 0 || lock.l_type == F_UNLCK) return end;
+        if (storage::change_lock(descriptor, F_OFD_GETLK, lock) != 0 || lock.l_type == F_UNLCK) return end;
         end = lock.l_start + lock.l_len - lock_shift_bytes;
     }
 }
@@ -143,7 +129,7 @@ void WriteBehind::unlock(const ByteRange& done) {
         std::ranges::any_of(queue_.writes, [&](const Write& each) { return each.range().overlaps(done); });
     if (is_shared) return;  // by the last of them, and what it does not cover at the very end
     struct flock range = lock_of(F_UNLCK, queue_.writes.empty() ? ByteRange{0, most_offset_bytes} : done);
-    (void)control(lock_.get(), F_OFD_SETLK, range);
+    (void)storage::change_lock(lock_.get(), F_OFD_SETLK, range);
 }
 
 }  // namespace hakobi::io

@@ -15,15 +15,8 @@ namespace {
 
 /// 0 or errno; waits for others. A length of 0 reaches to the end of all offsets.
 int change(int descriptor, short type, std::int64_t offset, std::int64_t length) {
-    struct flock lock {};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = offset;
-    lock.l_len = length;
-    while (::fcntl(descriptor, F_OFD_SETLKW, &lock) != 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
+    struct flock lock = lock_on(type, offset, length);
+    return change_lock(descriptor, F_OFD_SETLKW, lock);
 }
 
 Status status_of(int error) {
@@ -34,6 +27,22 @@ Status status_of(int error) {
 }
 
 }  // namespace
+
+struct flock lock_on(short type, std::int64_t offset, std::int64_t length) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = offset;
+    lock.l_len = length;
+    return lock;
+}
+
+int change_lock(int descriptor, int command, struct flock& lock) {
+    while (::fcntl(descriptor, command, &lock) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
 
 Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length) {
     assert(length > 0);  // 0 reaches to the end of all offsets, and over the shadow

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 
 #include "base/status.hpp"
@@ -16,6 +18,11 @@ namespace hakobi::storage {
 /// 2. Then it locks the range. That keeps out ROMIO's data sieving, which takes process locks on the ranges
 ///    that it changes.
 constexpr std::int64_t shadow_bytes = std::int64_t{1} << 62;
+
+/// A lock of `type` (F_RDLCK, F_WRLCK, F_UNLCK) on the range. A length of 0 reaches to the end of offsets.
+[[nodiscard]] struct flock lock_on(short type, std::int64_t offset, std::int64_t length);
+/// fcntl(2) with one of F_OFD_SETLK, F_OFD_SETLKW and F_OFD_GETLK, again after a signal. 0 or errno.
+int change_lock(int descriptor, int command, struct flock& lock);
 
 /// Blocks until the range is this description's. `unsupported` where the file system, or the way in which the
 /// file is open, knows no such locks; then nothing is locked.

@@ -29,6 +29,13 @@ std::optional<ValueType> value_type_of(const std::string& name) {
     return std::nullopt;
 }
 
+std::string file_of(const FoundField& field, std::int64_t step) {
+    const std::size_t at = field.file.find(in_place_of_step);
+    if (at == std::string::npos) return field.file;
+    std::string file = field.file;
+    return file.replace(at, in_place_of_step.size(), std::to_string(step));
+}
+
 std::vector<std::byte> encode_found(const FoundStep& step) {
     ByteWriter writer;
     writer.put_text(step.title);

@@ -168,7 +168,8 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read, Means& means) noexcept 
     if (mpi::Agreed agreed = agree_on_read(means.comm, status, read); !agreed.status.ok()) return agreed;
     const format::FoundField& source = found(step).fields[field];
     const std::string& folder = steps.paths[step];
-    const std::string path = source.file.empty() ? folder : series::folder_of(folder) + "/" + source.file;
+    const std::string file = format::file_of(source, steps.numbers[step]);
+    const std::string path = file.empty() ? folder : series::folder_of(folder) + "/" + file;
     const auto read_here = [&](auto how) {
         return guarded("reading " + path,
                        [&] { return input::read_by_host(means.comm, to, means.device, how); });

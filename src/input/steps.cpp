@@ -20,7 +20,7 @@
 #include "series/piece_set.hpp"
 #include "series/series.hpp"
 #include "series/stage.hpp"
-#include "series/step_file.hpp"
+#include "series/steps_reader.hpp"
 #include "series/unfinished.hpp"
 #include "storage/file.hpp"
 
@@ -228,10 +228,10 @@ Status read_own(const Comm& comm, std::span<const Listed> listed, Told& told) {
     assert(std::ranges::is_sorted(listed, {}, &Listed::number));
     const std::size_t first = comm ? static_cast<std::size_t>(comm.rank()) : 0;
     const std::size_t stride = comm ? static_cast<std::size_t>(comm.size()) : 1;
+    series::StepsReader reader;
     for (std::size_t i = first; i < listed.size(); i += stride) {
         const Listed& step = listed[i];
-        Result<format::FoundStep> found =
-            step.is_pieces ? read_pieces(step.path) : series::read_step(step.path);
+        Result<format::FoundStep> found = step.is_pieces ? read_pieces(step.path) : reader.read(step.path);
         if (!found.ok()) {
             const ErrorCode code = found.status().code();
             if (!step.is_pieces || (code != ErrorCode::format && code != ErrorCode::not_found))

@@ -132,6 +132,14 @@ FileFacts facts_behind(const std::string& path) {
     return look_at(path, true);
 }
 
+bool has_name(const File& file) {
+    struct stat opened {
+    }, named{};
+    return ::fstat(file.descriptor(), &opened) == 0 &&
+           ::stat(system_path(file.path()).c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
 std::string system_path(const std::string& path) {
     Location location = locate(path);
     return location.backend->has_system_paths ? std::move(location.path) : std::string();

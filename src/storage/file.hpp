@@ -130,6 +130,8 @@ struct FileFacts {
 [[nodiscard]] FileFacts facts_of(const std::string& path);
 /// The same of what a link leads to.
 [[nodiscard]] FileFacts facts_behind(const std::string& path);
+/// Whether the file's name leads to it: nobody has replaced it. False where the backend has no descriptor.
+[[nodiscard]] bool has_name(const File& file);
 
 /// The scheme of an address, "gs" of "gs://bucket/run"; "" of any other path. Pure.
 [[nodiscard]] std::string_view scheme_of_address(std::string_view path);

@@ -6,6 +6,7 @@
 #include "output/fixture.hpp"
 #include "series/piece.hpp"
 #include "series/step_file.hpp"
+#include "series/steps_reader.hpp"
 #include "storage/file.hpp"
 
 namespace hakobi::test {
@@ -308,6 +309,47 @@ TEST_F(InputTest, LeavesOutAStepThatIsMissing) {
                       error_of([&] { in.read({.name = "eta", .step = 1, .data = std::span(values)}); }));
     expect_values(in, 2, even_blocks, comm.size(), comm.rank());
     in.close();
+}
+
+TEST_F(InputTest, TakesOneOfManyLikeFilesApart) {
+    write(6,
+          {.method = "pipelined",
+           .axes = {{.name = "y", .units = "m", .values = std::vector<double>(23, 1.5)},
+                    {.name = "x", .units = "m", .values = std::vector<double>(37, 2)}}},
+          {{"eta", ValueType::float64, {23, 37}, even_blocks},
+           {"u", ValueType::float32, {23, 37}, uneven_rows}});
+    const auto file = [&](std::int64_t step) { return series::step_path(prefix(), step, ".nc"); };
+    const auto expect_the_same = [&](std::int64_t num_parsed) {
+        series::StepsReader reader;
+        for (std::int64_t step = 0; step < 6; ++step) {
+            const Result<format::FoundStep> found = reader.read(file(step)),
+                                            own = series::read_step(file(step));
+            ASSERT_EQ(found.ok(), own.ok()) << step;
+            if (!own.ok()) {
+                EXPECT_EQ(found.status().text(), own.status().text());
+                continue;
+            }
+            EXPECT_EQ(found.value().time, own.value().time) << step;
+            EXPECT_EQ(format::encode_found(found.value()), format::encode_found(own.value())) << step;
+        }
+        EXPECT_EQ(reader.num_parsed(), num_parsed);
+    };
+    expect_the_same(1);
+    // A coordinate, which no checksum guards.
+    damage([&] {
+        std::vector<char> bytes = bytes_of_file(file(2));
+        const std::vector<double> written(23, 1.5);
+        const std::string_view all(bytes.data(), bytes.size());
+        const std::size_t at = all.find({reinterpret_cast<const char*>(written.data()), 23 * sizeof(double)});
+        ASSERT_NE(at, std::string_view::npos);
+        bytes[at + 6] ^= 1;
+        std::ofstream(file(2), std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    });
+    expect_the_same(3);
+    damage([&] { fs::resize_file(file(4), fs::file_size(file(4)) - 8); });
+    expect_the_same(5);
+    damage([&] { fs::remove(file(0)); });
+    expect_the_same(6);
 }
 
 TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {

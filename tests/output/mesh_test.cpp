@@ -1,6 +1,8 @@
 // The contract of every output method with formats of meshes: the same bytes for the same ranks, whatever
 // becomes of the mesh.
 #include "mesh_fixture.hpp"
+#include "series/step_file.hpp"
+#include "series/steps_reader.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -120,6 +122,29 @@ TEST_P(EveryMeshWay, WritesAllOfAChangingMeshInEveryStep) {
 }
 
 /// Numbers of 32 bits that count from 1, and components that lie apart, give the same file.
+TEST_P(EveryMeshWay, SaysTheSameOfAFileThatIsLikeTheOneBefore) {
+    Output out = Output::create(comm, folder + "/run", way());
+    for (int step = 0; step < 3; ++step) {
+        const RankMesh mine(comm.rank(), comm.size(), step);
+        std::vector<Values> kept;
+        out.begin_step(step);
+        out.put_mesh(mine.mesh(Motion::changes));
+        put_mesh_fields(out, mine, step, kept);
+        out.end_step();
+    }
+    out.close();
+    series::StepsReader reader;
+    for (int step = 0; step < 3; ++step) {
+        const std::string path = folder + "/" + file(step);
+        const Result<format::FoundStep> found = reader.read(path), own = series::read_step(path);
+        ASSERT_TRUE(found.ok() && own.ok()) << found.status().text() << own.status().text();
+        EXPECT_EQ(found.value().time, step);
+        EXPECT_EQ(format::encode_found(found.value()), format::encode_found(own.value()));
+    }
+    EXPECT_EQ(reader.num_parsed(), 1);
+    barrier();
+}
+
 TEST_P(EveryMeshWay, TakesNarrowNumbersFromOneAndComponentsApart) {
     const OutputOptions options = way();
     const RankMesh mine(comm.rank(), comm.size(), 0);

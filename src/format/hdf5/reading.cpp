@@ -316,6 +316,27 @@ void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::
     field.why_library.clear();
 }
 
+double read_time(hid_t file, hid_t dataset, std::int64_t& offset_bytes) {
+    double time = 0;
+    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &time), "H5Dread");
+    const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+    FoundField as_field;
+    as_field.shown.name = "time";
+    as_field.type = value_type_of(text_of_type(type));
+    locate(file, dataset, as_field);
+    if (as_field.why_library == "chunked" && check(H5Tequal(type, H5T_NATIVE_DOUBLE), "H5Tequal") > 0) {
+        const hsize_t first = 0;
+        unsigned skipped = 0;
+        hsize_t bytes = 0;
+        haddr_t offset = HADDR_UNDEF;
+        check(H5Dget_chunk_info_by_coord(dataset, &first, &skipped, &offset, &bytes),
+              "H5Dget_chunk_info_by_coord");
+        if (offset != HADDR_UNDEF) as_field.offset_bytes = static_cast<std::int64_t>(offset);
+    }
+    offset_bytes = as_field.type == ValueType::float64 ? as_field.offset_bytes : -1;
+    return time;
+}
+
 std::vector<double> read_times(hid_t dataset) {
     const std::vector<std::int64_t> extents = extents_of(dataset);
     constexpr std::int64_t least_bytes = 8;

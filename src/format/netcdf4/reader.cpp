@@ -98,14 +98,18 @@ class NetcdfReader {
         has_steps_ = step.attributes.erase(steps_mark) > 0;
         const std::vector<std::string> names = dataset_names(file_);
         scales_ = scales_of(file_);
+        bool is_alone = true;
         for (const std::string& name : names) {
             const Handle dataset = open_dataset(file_, name);
-            if (is_scale(dataset)) read_scale(dataset, name, step);
+            if (!is_scale(dataset)) continue;
+            read_scale(dataset, name, step);
+            is_alone = is_alone && is_in_file(dataset, file_);
         }
         for (const std::string& name : names) {
             const Handle dataset = open_dataset(file_, name);
             if (!is_scale(dataset)) read_field(dataset, name, step);
         }
+        if (!is_alone) step.time_offset_bytes = -1;
         return step;
     }
 
@@ -130,8 +134,7 @@ class NetcdfReader {
                 step.time = step.times[0];
             }
             if (!has_steps_ && extents[0] == 1 && !is_bare_scale(dataset))
-                check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step.time),
-                      "H5Dread");
+                step.time = read_time(file_, dataset, step.time_offset_bytes);
             return;
         }
         Axis axis{.name = name,

@@ -169,7 +169,11 @@ bool Array::is_contiguous() const {
 
 std::string Array::key(std::int64_t step) const {
     assert(step >= 0);
-    std::string key = has_time ? "c." + std::to_string(step) : "c";
+    return key(std::to_string(step));
+}
+
+std::string Array::key(const std::string& step) const {
+    std::string key = has_time ? "c." + step : "c";
     for (std::size_t d = 0; d < shape.size(); ++d) key += ".0";
     return key;
 }

@@ -35,6 +35,7 @@ struct Array {
     [[nodiscard]] bool is_contiguous() const;
     /// "c.12.0.0": the shard of a step, or of a static field.
     [[nodiscard]] std::string key(std::int64_t step) const;
+    [[nodiscard]] std::string key(const std::string& step) const;
 
     /// Returns the array's zarr.json for a series of `num_steps`.
     [[nodiscard]] nlohmann::ordered_json to_json(std::int64_t num_steps) const;

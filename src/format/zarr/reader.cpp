@@ -265,7 +265,6 @@ Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t numbe
             Result<Array> array = Array::from_json(name, document);
             if (!array.ok()) return array.status();
             const Array& is = array.value();
-            const std::string file = name + "/" + is.key(number);
             const Result<std::optional<std::int64_t>> bytes = known.value()->shard_bytes(is, is.key(number));
             if (!bytes.ok()) return bytes.status();
             if (!bytes.value()) continue;  // not put in this step
@@ -277,7 +276,7 @@ Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t numbe
                              .type = is.type};
             field.shown.attributes = is.attributes;
             if (is.fill) field.shown.attributes["_FillValue"] = attribute_of(*is.fill);
-            field.file = name_of(store->path()) + "/" + file;
+            field.file = name_of(store->path()) + "/" + name + "/" + is.key(std::string(in_place_of_step));
             // A shard of another size is read, which tells what is wrong with it.
             const bool is_plain = is.is_contiguous() && *bytes.value() == plain_bytes(is);
             field.offset_bytes = is_plain ? 0 : -1;

@@ -150,12 +150,14 @@ class Maker {
                                                  : sample_of<float>(reader, field.shape, num_times);
         if (!sample.ok()) return sample.status();
         field.scaling = scaling_of(std::move(sample).value());
-        head_ += " " + json(field.scaling.offset) + "/" + json(field.scaling.scale);
+        head_ += ' ';
+        head_ += json(field.scaling.offset) + "/" + json(field.scaling.scale);
         for (std::size_t time = 0; time < field.times.size(); ++time) {
             for (const Level& level : field.levels) {
                 field.times[time].shards.push_back(
                     container_.reserve(shard_name(field, level.number, time), level.num_bytes()));
-                head_ += " " + std::to_string(field.times[time].shards.back().offset_bytes);
+                head_ += ' ';
+                head_ += std::to_string(field.times[time].shards.back().offset_bytes);
             }
             field.times[time].crcs.resize(field.levels.size());
         }

@@ -10,6 +10,7 @@
 #include "series/steps_reader.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -26,11 +27,13 @@ struct Range {
     std::int64_t begin = 0, end = 0;
 };
 
-/// Where the values are; nothing where one does not say it, or is in another file.
+/// Where the file's values are; nothing where it does not say it of all. Of a field in another file the link
+/// is among the bytes that are compared.
 std::vector<Range> ranges_of_values(const format::FoundStep& found) {
     std::vector<Range> ranges;
     for (const format::FoundField& field : found.fields) {
-        if (field.offset_bytes < 0 || !field.type || !field.file.empty()) return {};
+        if (!field.file.empty()) continue;
+        if (field.offset_bytes < 0 || !field.type) return {};
         std::int64_t bytes = format::bytes_of(*field.type);
         for (const std::int64_t extent : field.shown.shape) bytes *= extent;
         ranges.push_back({field.offset_bytes, field.offset_bytes + bytes});
@@ -50,6 +53,8 @@ Result<format::FoundStep> StepsReader::read(const std::string& path) {
     format::FoundStep same;
     if (!parts_.empty() && is_like_the_last(path, same)) return same;
     parts_.clear();
+    assert(folder_.empty() || folder_ == folder_of(path));
+    folder_ = folder_of(path);
     const bool is_file = format_of_step(path) != nullptr && store_of(path).empty();
     const Result<storage::FilePtr> file =
         is_file ? storage::open_file(path, {.regular_only = true}) : Status(ErrorCode::unsupported, path);

@@ -16,7 +16,7 @@ namespace hakobi::series {
 /// and is not taken apart again. Local.
 class StepsReader {
   public:
-    /// Returns what read_step does.
+    /// Returns what read_step does. All paths are in one folder.
     Result<format::FoundStep> read(const std::string& path);
     /// How many files were taken apart.
     [[nodiscard]] std::int64_t num_parsed() const noexcept { return num_parsed_; }
@@ -32,6 +32,7 @@ class StepsReader {
     void keep(storage::File& file, const format::FoundStep& found);
 
     std::int64_t num_parsed_ = 0;
+    std::string folder_;
     format::FoundStep last_;
     std::int64_t file_bytes_ = 0;
     std::vector<Part> parts_;  ///< of the last file; empty: the next one is taken apart

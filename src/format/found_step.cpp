@@ -30,7 +30,7 @@ std::optional<ValueType> value_type_of(const std::string& name) {
 }
 
 std::string file_of(const FoundField& field, std::int64_t step) {
-    const std::size_t at = field.file.find(in_place_of_step);
+    const std::size_t at = field.file.rfind(in_place_of_step);
     if (at == std::string::npos) return field.file;
     std::string file = field.file;
     return file.replace(at, in_place_of_step.size(), std::to_string(step));

@@ -25,8 +25,8 @@ struct FoundField {
     std::int64_t offset_bytes = -1;
     std::string why_library = {};
     bool is_of_mesh = false;  ///< a part of the mesh itself (mesh_arrays.hpp), by VTKHDF's name
-    /// That has the values, of the same folder; "": the step's own. Where in_place_of_step is in it, the
-    /// step's number stands: the steps of a store share one description.
+    /// The file that has the values, in the same folder; "": the step's own. in_place_of_step in it stands
+    /// for the step's number: the steps of a store share one description.
     std::string file = {};
     /// For a file with several steps, offset_bytes of each; empty where the field is static, or only the HDF5
     /// library finds them.
@@ -38,13 +38,19 @@ constexpr std::string_view in_place_of_step = "\1";
 /// FoundField::file of a step. Pure.
 [[nodiscard]] std::string file_of(const FoundField& field, std::int64_t step);
 
+/// Bytes of a file, without the last one.
+struct FileRange {
+    std::int64_t begin = 0, end = 0;
+};
+
 /// A step's file without its fields' values; or one of several steps, whose numbers follow that in the file's
 /// name.
 struct FoundStep {
     double time = 0;  ///< NaN where the file has none; of several steps the first one's
-    /// Where the file has it, as a double in native byte order; -1: not known, or axes are in another file.
-    /// Not in messages.
+    /// Where the file has it, as a double in native byte order; -1: not known. Not in messages.
     std::int64_t time_offset_bytes = -1;
+    /// The bytes that decide, with the file's size, all that is said here; empty: not known. Not in messages.
+    std::vector<FileRange> decided_by = {};
     std::vector<double> times =
         {};  ///< of each step of a file that may have several; empty: there is one, at `time`
     std::string title, time_units;

@@ -7,35 +7,29 @@
 
 #include "base/status.hpp"
 #include "format/found_step.hpp"
-#include "storage/file.hpp"
 
 namespace hakobi::series {
 
 /// Reads what the steps of a long series say of themselves, file after file. Those of one run differ in
-/// values and in their time: a file that has the bytes of the one before it everywhere else says the same,
-/// and is not taken apart again. Local.
+/// values and in their time: a file that has the bytes of the one before it wherever that was looked at says
+/// the same, and is not taken apart again. Local.
 class StepsReader {
   public:
-    /// Returns what read_step does. All paths are in one folder.
+    /// Returns what read_step does.
     Result<format::FoundStep> read(const std::string& path);
-    /// How many files were taken apart.
+    /// How many files were taken apart; for tests.
     [[nodiscard]] std::int64_t num_parsed() const noexcept { return num_parsed_; }
 
   private:
-    /// A part of a file that is no field's values.
-    struct Part {
-        std::int64_t offset_bytes = 0;
-        std::vector<std::byte> bytes;
-    };
-
+    /// Whether the file is like the last one; `found` then says what it says.
     [[nodiscard]] bool is_like_the_last(const std::string& path, format::FoundStep& found) const;
-    void keep(storage::File& file, const format::FoundStep& found);
+    /// Keeps the bytes that decide a description, unless that cannot be.
+    void keep(const std::string& path, std::int64_t file_bytes, format::FoundStep found);
 
     std::int64_t num_parsed_ = 0;
-    std::string folder_;
     format::FoundStep last_;
     std::int64_t file_bytes_ = 0;
-    std::vector<Part> parts_;  ///< of the last file; empty: the next one is taken apart
+    std::vector<std::byte> kept_;  ///< of last_.decided_by, one behind the other; empty: no file is like it
 };
 
 }  // namespace hakobi::series

@@ -132,12 +132,15 @@ FileFacts facts_behind(const std::string& path) {
     return look_at(path, true);
 }
 
-bool has_name(const File& file) {
-    struct stat opened {
-    }, named{};
-    return ::fstat(file.descriptor(), &opened) == 0 &&
-           ::stat(system_path(file.path()).c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
+std::optional<FileVersion> file_version_of(const std::string& path) {
+    struct stat info {};
+    const std::string name = system_path(path);
+    if (name.empty() || ::stat(name.c_str(), &info) != 0) return std::nullopt;
+    const auto ns = [](const timespec& time) {
+        return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+    };
+    return FileVersion{static_cast<std::int64_t>(info.st_dev), static_cast<std::int64_t>(info.st_ino),
+                       info.st_size, ns(info.st_mtim), ns(info.st_ctim)};
 }
 
 std::string system_path(const std::string& path) {

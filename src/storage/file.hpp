@@ -130,8 +130,14 @@ struct FileFacts {
 [[nodiscard]] FileFacts facts_of(const std::string& path);
 /// The same of what a link leads to.
 [[nodiscard]] FileFacts facts_behind(const std::string& path);
-/// Whether the file's name leads to it: nobody has replaced it. False where the backend has no descriptor.
-[[nodiscard]] bool has_name(const File& file);
+/// Two that are equal: nobody has replaced or changed the file meanwhile.
+struct FileVersion {
+    std::int64_t device = 0, inode = 0, size_bytes = 0, modified_ns = 0, changed_ns = 0;
+    friend bool operator==(const FileVersion&, const FileVersion&) = default;
+};
+/// The version of the file that the path leads to; nothing where none is there, or the backend has no paths
+/// of the system.
+[[nodiscard]] std::optional<FileVersion> file_version_of(const std::string& path);
 
 /// The scheme of an address, "gs" of "gs://bucket/run"; "" of any other path. Pure.
 [[nodiscard]] std::string_view scheme_of_address(std::string_view path);

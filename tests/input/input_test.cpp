@@ -352,6 +352,16 @@ TEST_F(InputTest, TakesOneOfManyLikeFilesApart) {
     expect_the_same(6);
 }
 
+TEST_F(InputTest, TakesOneOfManyLargeFilesApart) {
+    // Large fields are aligned: what lies between them is no part of the description.
+    write(3, {.method = "pipelined"}, {{"large", ValueType::float64, {1024, 1024}, even_blocks}});
+    series::StepsReader reader;
+    for (std::int64_t step = 0; step < 3; ++step)
+        EXPECT_TRUE(reader.read(series::step_path(prefix(), step, ".nc")).ok());
+    EXPECT_EQ(reader.num_parsed(), 1);
+    barrier();
+}
+
 TEST_F(InputTest, RefusesFilesThatAreNotWhatTheyShouldBe) {
     write(2);
     const std::string path = prefix() + "_000001.nc";

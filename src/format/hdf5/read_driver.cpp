@@ -21,7 +21,11 @@ struct Blocks {
     std::int64_t size_bytes = 0;
     std::map<std::int64_t, std::vector<std::byte>> read = {};  // by their places, cut at the file's end
     FileCounts counts = {};                                    // not looked up where its lengths take 0 bytes
+    std::vector<FileRange> asked = {};                         // in the order of the requests
+    std::int64_t number = 0;                                   // of the files that this thread has opened
 };
+
+thread_local std::int64_t num_opened = 0;
 
 struct OpenedFile : DriverFile {
     Blocks* blocks;
@@ -53,6 +57,7 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t, haddr_t) {
             return nullptr;
         }
         auto blocks = std::make_unique<Blocks>(Blocks{std::move(opened).value(), size.value()});
+        blocks->number = ++num_opened;
         auto* file = new (std::nothrow) OpenedFile{};
         if (file == nullptr) return nullptr;
         file->blocks = blocks.release();
@@ -91,6 +96,7 @@ bool fetch(const Blocks& blocks, std::int64_t offset, std::byte* to, std::size_t
 /// By blocks, each fetched once. Throws std::bad_alloc.
 bool read_blocks(Blocks& blocks, std::int64_t at, std::byte* to, std::int64_t left) {
     constexpr auto block_bytes = static_cast<std::int64_t>(ReadDriver::block_bytes);
+    blocks.asked.push_back({at, at + left});
     if (left >= block_bytes) return fetch(blocks, at, to, static_cast<std::size_t>(left));
     while (left > 0) {
         const std::int64_t begin = at / block_bytes * block_bytes;
@@ -211,6 +217,21 @@ std::optional<HeapCollection> ReadDriver::read_collection(hid_t object, std::uin
 std::int64_t ReadDriver::size_of(hid_t object) {
     const Handle file(H5Iget_file_id(object), H5Fclose, "H5Iget_file_id");
     return blocks_of(file).size_bytes;
+}
+
+std::vector<FileRange> ReadDriver::ranges_read(hid_t file) {
+    const Blocks& blocks = blocks_of(file);
+    if (blocks.number != num_opened) return {};
+    std::vector<FileRange> asked = blocks.asked, apart;
+    std::ranges::sort(asked, {}, &FileRange::begin);
+    for (const FileRange& range : asked) {
+        const std::int64_t end = std::min(range.end, blocks.size_bytes);
+        if (!apart.empty() && range.begin <= apart.back().end)
+            apart.back().end = std::max(apart.back().end, end);
+        else if (range.begin < end)
+            apart.push_back({range.begin, end});
+    }
+    return apart;
 }
 
 }  // namespace hakobi::format

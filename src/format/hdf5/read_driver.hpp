@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "format/found_step.hpp"
 #include "format/hdf5/driver.hpp"
 #include "format/hdf5/global_heap.hpp"
 
@@ -30,6 +32,9 @@ class ReadDriver {
     static std::optional<HeapCollection> read_collection(hid_t object, std::uint64_t address);
     /// The size of that file in bytes.
     static std::int64_t size_of(hid_t object);
+    /// The bytes that were read of a file until now, in order and apart; none where HDF5 has opened another
+    /// file since it opened this one.
+    static std::vector<FileRange> ranges_read(hid_t file);
 
   private:
     RegisteredDriver driver_;

@@ -75,7 +75,8 @@ void locate(hid_t file, hid_t dataset, FoundField& field);
 /// extents: where each is, if it is stored as one chunk without filters.
 void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::int64_t num_steps,
                   FoundField& field);
-/// A step's time, and where it is (FoundStep::time_offset_bytes).
+/// The one value of a data set of one dimension, a step's time, and where it is
+/// (FoundStep::time_offset_bytes).
 [[nodiscard]] double read_time(hid_t file, hid_t dataset, std::int64_t& offset_bytes);
 /// The times of a file's steps, of which it has one at least.
 [[nodiscard]] std::vector<double> read_times(hid_t dataset);

@@ -98,18 +98,15 @@ class NetcdfReader {
         has_steps_ = step.attributes.erase(steps_mark) > 0;
         const std::vector<std::string> names = dataset_names(file_);
         scales_ = scales_of(file_);
-        bool is_alone = true;
         for (const std::string& name : names) {
             const Handle dataset = open_dataset(file_, name);
-            if (!is_scale(dataset)) continue;
-            read_scale(dataset, name, step);
-            is_alone = is_alone && is_in_file(dataset, file_);
+            if (is_scale(dataset)) read_scale(dataset, name, step);
         }
         for (const std::string& name : names) {
             const Handle dataset = open_dataset(file_, name);
             if (!is_scale(dataset)) read_field(dataset, name, step);
         }
-        if (!is_alone) step.time_offset_bytes = -1;
+        step.decided_by = ReadDriver::ranges_read(file_);
         return step;
     }
 

@@ -55,6 +55,7 @@ class VtkReader {
             field.is_of_mesh = true;
             step.fields.push_back(std::move(field));
         }
+        step.decided_by = ReadDriver::ranges_read(file_);
         return step;
     }
 

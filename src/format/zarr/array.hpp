@@ -35,6 +35,7 @@ struct Array {
     [[nodiscard]] bool is_contiguous() const;
     /// "c.12.0.0": the shard of a step, or of a static field.
     [[nodiscard]] std::string key(std::int64_t step) const;
+    /// The same with any text for the step's number.
     [[nodiscard]] std::string key(const std::string& step) const;
 
     /// Returns the array's zarr.json for a series of `num_steps`.

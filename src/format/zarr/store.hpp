@@ -57,7 +57,8 @@ struct Group {
 
 /// Nothing where there is no group.
 Result<std::optional<Group>> read_group(const storage::Place& store);
-/// Step `number` without its values; `file` of its fields is relative to the store's folder.
+/// Step `number` without its values; `file` of its fields is relative to the store's folder, with
+/// in_place_of_step for the number.
 Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t number);
 
 Result<std::unique_ptr<StoredFields>> fields_in(const storage::Place& store);

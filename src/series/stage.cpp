@@ -359,8 +359,11 @@ Status discard_stage(const std::string& prefix) {
         if (!lock.ok()) return lock.status();
         const Result<Series> series = find_series(staged);
         if (!series.ok()) return series.status();
-        for (const Staged& file : staged_files(series.value())) discard(file);
+        // The youngest first, as remove_parts does: a kill leaves no step without what it is read with.
         if (Status status = remove_parts(series.value()); !status.ok()) return status;
+        std::vector<Staged> files = staged_files(series.value());
+        std::ranges::reverse(files);
+        for (const Staged& file : files) discard(file);
         return end_stage(prefix, marker, lock.value());
     }
     std::fprintf(stderr,

@@ -148,6 +148,15 @@ Status create_step(const std::string& path, const format::Layout& layout,
     return status;
 }
 
+bool brings_static_fields(const std::string& part) {
+    const std::string folder = storage::joined_folder(part);
+    const Result<std::vector<std::byte>> bytes =
+        storage::read_whole(description_path(folder.empty() ? part : folder), {.regular_only = true});
+    if (!bytes.ok()) return false;
+    const Result<format::StepDescription> step = format::decode_step(bytes.value());
+    return step.ok() && std::ranges::any_of(step.value().fields, &format::FieldDescription::is_static);
+}
+
 Status finish_step(const std::string& part, const std::string& path, bool sync) {
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);

@@ -91,8 +91,9 @@ FileNames names_of(const LeftFile& left, std::int64_t file_bytes) {
 
 Result<Unfinished> complete_steps(const std::string& prefix, const Series& series, Gaps gaps) {
     Unfinished result;
-    bool is_mesh_lost = false;      // steps link to it, up to the next mesh
-    std::optional<LeftFile> first;  // that is lost
+    bool is_mesh_lost = false;          // steps link to it, up to the next mesh
+    std::optional<LeftFile> first;      // that is lost
+    std::optional<LeftFile> of_static;  // that is lost, and with it what later steps of a store are read with
     const auto is_in_store = [&](const LeftFile& left) {
         const auto is_it = [&](const Series::Entry& file) { return file.path == left.final_path; };
         return !store_of(left.final_path).empty() && std::ranges::any_of(series.files, is_it);
@@ -112,9 +113,16 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
             is_commit ? read_pending_commit(left.path) : Result<PendingCommit>(PendingCommit());
         if (why.empty() && !pending.ok()) why = pending.status().text();
         if (left.name.is_of_mesh()) is_mesh_lost = !why.empty();
+        const bool is_of_store = !store_of(left.final_path).empty();
         if (!why.empty()) {
             result.lost.push_back(not_whole(what_is(left), why));
             if (!first) first = left;
+            if (is_of_store && !of_static && brings_static_fields(left.path)) of_static = left;
+            continue;
+        }
+        if (is_of_store && of_static) {
+            result.lost.push_back(what_is(left) + " was stored whole, but not the static fields of " +
+                                  what_is(*of_static));
             continue;
         }
         if (first && gaps == Gaps::none) {
@@ -139,7 +147,7 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         FileState state = state_of(left.name, receipts.value());
         const Status status = advance(names_of(left, receipts.value().file_bytes), state, FileState::named);
         const bool is_damaged = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found;
-        if (is_damaged && !store_of(left.final_path).empty()) {
+        if (is_damaged && is_of_store) {
             // A folder whose remover was killed, or of which the system has lost some. A listing knows it by
             // this name.
             if (left.name.form != Name::Form::whole)

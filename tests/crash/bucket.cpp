@@ -117,8 +117,10 @@ class Bucket final : public storage::Objects {
     Result<std::string> begin_upload(const std::string& name) override {
         const std::scoped_lock lock(mutex_);
         access();
+        // An ended upload's identifier is not given again: a part of it that arrives late is nobody's.
         std::string id;
-        for (int number = 0; id.empty() || read(part_of(id, "name")); ++number) id = std::to_string(number);
+        for (int number = 0; id.empty() || read(part_of(id, "name")) || read(part_of(id, "ended")); ++number)
+            id = std::to_string(number);
         (void)arrive(put_of(part_of(id, "name"), std::as_bytes(std::span(name)), ""));
         return id;
     }
@@ -224,8 +226,10 @@ class Bucket final : public storage::Objects {
         return all;
     }
     void forget(const std::string& upload) {
+        const std::string mark = part_of(upload, "ended");
+        (void)arrive(put_of(mark, {}, ""));
         for (const std::string& name : names())
-            if (name.starts_with(part_of(upload, "")))
+            if (name.starts_with(part_of(upload, "")) && name != mark)
                 (void)arrive({.kind = Kind::remove_object, .path = path_of(name), .to = {}, .bytes = {}});
     }
 

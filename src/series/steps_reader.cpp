@@ -73,7 +73,7 @@ Result<format::FoundStep> StepsReader::read(const std::string& path) {
     return found;
 }
 
-void StepsReader::keep(const std::string& path, std::int64_t file_bytes, format::FoundStep found) {
+void StepsReader::keep(const std::string& path, std::int64_t file_bytes, const format::FoundStep& found) {
     std::int64_t num_bytes = 0;
     for (const format::FileRange& range : found.decided_by) num_bytes += range.end - range.begin;
     const std::optional<std::int64_t> time_at = place_of_time(found);
@@ -84,7 +84,7 @@ void StepsReader::keep(const std::string& path, std::int64_t file_bytes, format:
     if (!bytes || std::memcmp(bytes->data() + *time_at, &found.time, time_bytes) != 0) return;
     kept_ = std::move(*bytes);
     file_bytes_ = file_bytes;
-    last_ = std::move(found);
+    last_ = found;
 }
 
 bool StepsReader::is_like_the_last(const std::string& path, format::FoundStep& found) const {

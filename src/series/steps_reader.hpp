@@ -24,7 +24,7 @@ class StepsReader {
     /// Whether the file is like the last one; `found` then says what it says.
     [[nodiscard]] bool is_like_the_last(const std::string& path, format::FoundStep& found) const;
     /// Keeps the bytes that decide a description, unless that cannot be.
-    void keep(const std::string& path, std::int64_t file_bytes, format::FoundStep found);
+    void keep(const std::string& path, std::int64_t file_bytes, const format::FoundStep& found);
 
     std::int64_t num_parsed_ = 0;
     format::FoundStep last_;

@@ -89,7 +89,7 @@ class VtkReader {
         for (const std::string& name : names_in(group)) {
             FoundField field = read_field(group, name, path);
             if (on == On::grid && name == time_name) {
-                if (num_steps_ == 0) read_time_of(file_, group, field, step);
+                if (num_steps_ == 0) read_time_of(group, field, step);
                 continue;
             }
             field.shown.on = on;
@@ -131,10 +131,10 @@ class VtkReader {
         return field;
     }
 
-    static void read_time_of(hid_t file, hid_t group, const FoundField& field, FoundStep& step) {
+    void read_time_of(hid_t group, const FoundField& field, FoundStep& step) const {
         if (field.shown.shape != std::vector<std::int64_t>{1}) return;
         const Handle dataset(H5Dopen2(group, time_name.data(), H5P_DEFAULT), H5Dclose, "H5Dopen2");
-        step.time = read_time(file, dataset, step.time_offset_bytes);
+        step.time = read_time(file_, dataset, step.time_offset_bytes);
         take_units(field.shown.attributes, step);
     }
 

@@ -34,7 +34,7 @@ def measure(order: Order) -> Content:
     plan = session.Plan(
         ranks=2,
         pattern="sendrecv",
-        sizes="4K,64K,1M" if small else "1K:16M",
+        sizes="4K,64K,1M" if small else "1K:32M",
         names=(_DEFAULT, *_PLACES, _OFF),
         rounds=1 if small else 9,
         budget_s=0.05 if small else 0.4,

@@ -26,7 +26,11 @@ RATE_MBIT = 100
 _KIB, _MIB = 1 << 10, 1 << 20
 _HISTOGRAM_BYTES = 64 * _KIB
 #: The time of MPI, halo and buffer arrays for a message on average, for the number of exchanges that fit.
-_HISTOGRAM_S = 4.5e-3
+_HISTOGRAM_S = 5.6e-3
+#: The table's share of the time that is left: its weight, and that of all parts from it on.
+_TABLE_SHARE = (55, 95)
+#: Messages of a link, one after the other, in a case of the table: samples, warm-up, ways that take turns.
+_EXCHANGES_A_CASE = 12
 _NUM_EXCHANGES = 10_000
 _LATE_US = 300
 
@@ -45,9 +49,11 @@ class _Sizes:
         if order.smallest:
             return _Sizes(64 * _KIB, 1, 0.02, (64 * _KIB, 256 * _KIB))
         sizes = (64 * _KIB, 256 * _KIB, _MIB, 4 * _MIB)
-        if order.budget.left_s() < 450:
-            return _Sizes(4 * _MIB, MIN_SAMPLES, 0.2, sizes)
-        return _Sizes(16 * _MIB, MIN_SAMPLES, 0.5, sizes)
+        payload_bytes_s = 1e6 * hypercrossbar.payload_mb_s(RATE_MBIT)
+        table_s = _TABLE_SHARE[0] / _TABLE_SHARE[1] * order.budget.left_s()
+        fitting = table_s * payload_bytes_s / (9 * len(shown.CONTENDERS) * _EXCHANGES_A_CASE)
+        table_bytes = max([4 * _MIB, *(size for size in (8 * _MIB, 16 * _MIB) if size <= fitting)])
+        return _Sizes(table_bytes, MIN_SAMPLES, 0.2 if order.budget.left_s() < 450 else 0.5, sizes)
 
 
 @dataclass
@@ -150,7 +156,7 @@ def _add_table(content: Content, runs: _Runs, sizes: _Sizes) -> list[Record]:
     """The table; its records, which Sizes shows, too."""
     arguments = _arguments(sizes.samples, sizes.seconds, [sizes.table_bytes], shown.CONTENDERS)
     cases = 9 * len(shown.CONTENDERS)
-    found = runs.part("Table 1", RATE_MBIT, arguments, 55, of=95, least_s=5 + cases * sizes.samples * sizes.seconds)
+    found = runs.part("Table 1", RATE_MBIT, arguments, *_TABLE_SHARE, least_s=5 + cases * sizes.samples * sizes.seconds)
     item = content.item("Table 1")
     rates = shown.Rates.of(found)
     if not rates.percent:

@@ -34,7 +34,12 @@ _ORIGINAL = (
 )
 _KIB, _MIB = 1 << 10, 1 << 20
 _LARGEST_BUFFER = 32 * _MIB
-_JOB_S = 12.0  #: of a job with a handful of samples of each variant
+_ALL_SIZES = [256 * _KIB << i for i in range(9)]
+#: Where less than so long is left for a sweep: three samples of each say more than two of twice as many.
+_ALL_SIZES_S = 600.0
+_FEWER_SIZES = [256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB, _LARGEST_BUFFER]
+_FILE_BYTES = {PVFS2: 64 * _MIB, LUSTRE: 128 * _MIB}
+_JOB_S = 30.0  #: of a job with a handful of samples of each variant, where a call takes a second
 _TRACES_S = 5.0  #: two runs of a second, and their starts
 
 
@@ -87,14 +92,14 @@ def _sweep(
 
 
 def _sweep_plan(order: Order, model: StorageModel, ranks: tuple[int, ...], budget_s: float) -> session.Plan:
-    sizes = [256 * _KIB, 1 * _MIB] if order.smallest else [256 * _KIB << i for i in range(9)]
+    sizes = [256 * _KIB, _MIB] if order.smallest else _FEWER_SIZES if budget_s < _ALL_SIZES_S else _ALL_SIZES
     return session.Plan(
         ranks=ranks,
         cb_bytes=tuple(sizes),
         accesses=_accesses(model),
         pattern="block3d",
         piece_bytes=512,
-        file_bytes=8 * _MIB if order.smallest else 128 * _MIB,
+        file_bytes=8 * _MIB if order.smallest else _FILE_BYTES[model],
         depth=4,
         folder=order.folder,
         model=model,

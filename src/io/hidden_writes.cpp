@@ -263,9 +263,10 @@ void HiddenWrites::wait(const Comm& progressing) {
         num_noted = noted_.num;
     }
     mpi::wait_until(progressing, control_.block().num_hidden, {}, [](std::uint32_t num) { return num == 0; });
+    // Storage that has failed since tells nothing of other nodes' writes, whose own errors do.
     const auto is_over_everywhere = [this] {
         const std::scoped_lock lock(mutex_);
-        return is_over();
+        return is_over_on_node() && (comm_.num_nodes() == 1 || is_held(looking()) != 1);
     };
     mpi::Wait wait(progressing);
     while (!is_over_everywhere()) wait.pause();
@@ -295,9 +296,8 @@ void HiddenWrites::tell_left(ErrorCode error) {
 }
 
 int HiddenWrites::is_held(int descriptor) {
-    struct flock lock = storage::lock_on(F_WRLCK, first_lock_bytes, all_locks);
-    if (storage::change_lock(descriptor, F_OFD_GETLK, lock) != 0) return -1;
-    return lock.l_type == F_UNLCK ? 0 : 1;
+    struct flock found {};
+    return storage::find_write_lock(descriptor, first_lock_bytes, all_locks, first_lock_bytes, found);
 }
 
 }  // namespace hakobi::io

@@ -65,17 +65,21 @@ bool WriteBehind::add(std::span<const std::byte> bytes, std::int64_t offset) {
 }
 
 bool WriteBehind::meets(int descriptor, const ByteRange& range) {
-    struct flock lock = lock_of(F_WRLCK, range);
-    return storage::change_lock(descriptor, F_OFD_GETLK, lock) != 0 || lock.l_type != F_UNLCK;
+    if (range.begin_bytes >= range.end_bytes) return false;
+    struct flock found {};
+    return storage::find_write_lock(descriptor, range.begin_bytes + lock_shift_bytes,
+                                    range.end_bytes - range.begin_bytes, lock_shift_bytes, found) != 0;
 }
 
 std::int64_t WriteBehind::end_bytes(int descriptor) {
     std::int64_t end = 0;
-    for (;;) {  // the kernel tells one lock, any, of those that meet the range
-        struct flock lock = lock_of(F_WRLCK, {end, most_offset_bytes});
-        if (storage::change_lock(descriptor, F_OFD_GETLK, lock) != 0 || lock.l_type == F_UNLCK) return end;
-        end = lock.l_start + lock.l_len - lock_shift_bytes;
-    }
+    struct flock found {};
+    // The kernel tells one lock, any, of those that meet the range.
+    while (end < most_offset_bytes &&
+           storage::find_write_lock(descriptor, end + lock_shift_bytes, most_offset_bytes - end,
+                                    lock_shift_bytes, found) == 1)
+        end = found.l_start + found.l_len - lock_shift_bytes;
+    return end;
 }
 
 ByteRange WriteBehind::range() const {

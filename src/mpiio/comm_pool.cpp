@@ -195,7 +195,11 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned n
 }
 
 bool make_queue_comm(FileComm& comm) {
-    if (!comm.engine) comm.engine = Comm::duplicate(comm.comm);
+    try {
+        if (!comm.engine) comm.engine = Comm::duplicate(comm.comm);
+    } catch (const Error&) {  // on all ranks: the MPI library has no communicator left
+        return false;
+    }
     if (comm.queue) return true;
     if (!node::make_apart(comm.engine, comm.queue).ok()) return false;
     comm.queue_cores = own_cores();

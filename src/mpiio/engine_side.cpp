@@ -36,7 +36,11 @@ void add(io::EngineCounters& sum, const io::EngineCounters& part) {
 
 mpi::Agreed EngineSide::open(const FileFacts& facts, const io::EngineOptions& options, bool is_path_shown) {
     Comm& comm = facts.comms->engine;
-    if (!comm) comm = Comm::duplicate(facts.comms->comm);
+    try {
+        if (!comm) comm = Comm::duplicate(facts.comms->comm);
+    } catch (const Error& error) {  // the same on all ranks
+        return {Status(error.code(), error.what())};
+    }
     std::unique_ptr<io::Engine> engine;
     mpi::Agreed agreed = io::Engine::open(
         comm, {facts.opened_path(), facts.can_write(), is_path_shown ? facts.real_path() : facts.name, true},

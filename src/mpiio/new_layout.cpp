@@ -20,9 +20,14 @@ int count_nodes(MPI_Comm comm) {
     PMPI_Comm_rank(comm, &rank);
     MPI_Comm own = MPI_COMM_NULL;
     if (PMPI_Comm_split(comm, 0, rank, &own) != MPI_SUCCESS || own == MPI_COMM_NULL) return 1;
-    Comm with_nodes = Comm::duplicate(own);
-    const int num_nodes = with_nodes.num_nodes();
-    with_nodes.free();
+    int num_nodes = 1;
+    try {
+        Comm with_nodes = Comm::duplicate(own);
+        num_nodes = with_nodes.num_nodes();
+        with_nodes.free();
+    } catch (const Error&) {  // on all ranks: the MPI library has no communicator left
+        num_nodes = 1;
+    }
     PMPI_Comm_free(&own);
     return num_nodes;
 }

@@ -199,6 +199,7 @@ void make_queue(OpenFile& file) {
     FileComm& comms = *file.facts.comms;
     if (comms.num_files > 1) return;  // another file may have its queue
     std::array<std::int64_t, 1> obstacles{make_queue_comm(comms) ? 0 : 1};
+    if (!comms.engine) return;  // on all ranks
     const bool has_other_nodes = comms.engine.num_nodes() > 1;
     if (has_other_nodes) {
         if (obstacles[0] == 0 && may_lose_others_writes(file.facts)) obstacles[0] = 1;
@@ -391,6 +392,7 @@ int close_file(MPI_File* handle) {
         complete_requests();
         error = error_class_of(closed);
         if (error != MPI_SUCCESS) PMPI_File_call_errhandler(*handle, error);
+        error = agreed_error(*file, error);  // the queue's are a node's
     }
     const bool is_left = error == MPI_SUCCESS && leave_behind(file);
     const bool has_met = is_left || file->engine_side.engine() != nullptr;

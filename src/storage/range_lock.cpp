@@ -44,6 +44,21 @@ int change_lock(int descriptor, int command, struct flock& lock) {
     return 0;
 }
 
+int find_write_lock(int descriptor, std::int64_t offset, std::int64_t length, std::int64_t least_offset,
+                    struct flock& found) {
+    assert(length > 0);
+    const std::int64_t end = offset + length;
+    while (offset < end) {
+        found = lock_on(F_RDLCK, offset, end - offset);  // which other readers' locks do not meet
+        if (change_lock(descriptor, F_OFD_GETLK, found) != 0) return -1;
+        if (found.l_type == F_UNLCK) return 0;
+        if (found.l_start >= least_offset && found.l_len > 0) return 1;
+        if (found.l_len == 0 || found.l_start + found.l_len <= offset) return 0;
+        offset = found.l_start + found.l_len;
+    }
+    return 0;
+}
+
 Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length) {
     assert(length > 0);  // 0 reaches to the end of all offsets, and over the shadow
     // In this order: a writer holds the shadow when ROMIO comes to lock a range for it. Who holds a range

@@ -24,6 +24,12 @@ constexpr std::int64_t shadow_bytes = std::int64_t{1} << 62;
 /// fcntl(2) with one of F_OFD_SETLK, F_OFD_SETLKW and F_OFD_GETLK, again after a signal. 0 or errno.
 int change_lock(int descriptor, int command, struct flock& lock);
 
+/// Looks for a write lock of another description that meets the range, of those that lie in it or begin in
+/// front of it at `least_offset` or behind: flock(2) on NFS, and other programs, lock whole files, and mean
+/// none of ours. 1: there is one, in `found`; 0: none; -1: the system does not tell.
+int find_write_lock(int descriptor, std::int64_t offset, std::int64_t length, std::int64_t least_offset,
+                    struct flock& found);
+
 /// Blocks until the range is this description's. `unsupported` where the file system, or the way in which the
 /// file is open, knows no such locks; then nothing is locked.
 Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length);

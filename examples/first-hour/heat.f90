@@ -85,7 +85,7 @@ program solver
 
     if (rank == 0 .and. json /= "") then
         open (newunit=unit, file=json, position="append")
-        write (unit, '(a, f0.6, a)') '{"time_s": 0', MPI_Wtime() - begin_s, '}'
+        write (unit, '(a, es13.6, a)') '{"time_s": ', MPI_Wtime() - begin_s, '}'
         close (unit)
     end if
 

@@ -53,7 +53,8 @@ struct FieldDefinition {
     /// two-dimensional.
     std::vector<std::string> coordinates = {};
     /// Constant in time: the field has no time dimension. Once put, it is in this step's file and in all
-    /// later files; each rank keeps a copy of its part. Put again, it changes from that step on.
+    /// later files; each rank keeps a copy of its part. Put again, it changes from that step on; not in the
+    /// format zarr, where it is one array: other values are invalid_argument.
     bool is_static = false;
     /// points, cells: a field on the mesh (Output::put_mesh). A name is either a point field or a cell field.
     On on = On::grid;

@@ -78,8 +78,9 @@ struct OutputOptions {
     /// How many steps a file takes; all_steps: all of the run. The file is called after its first step, and
     /// each step is in it, for every reader, when its own file would have its name: a kill costs what has not
     /// been committed, and no step before. A step with other fields, or other values of a static one, begins
-    /// a new file. 0: HAKOBI_STEPS_PER_FILE (a number or "all"); without it, or where the format cannot, 1.
-    /// More than 1 throws `unsupported` with format zarr, method `per-process`, and `overview`.
+    /// a new file. 0: HAKOBI_STEPS_PER_FILE (a number or "all"); without it, or with what takes no
+    /// files of several steps, 1. More than 1 throws `unsupported` with format zarr, method `per-process`,
+    /// `overview` and a stage.
     std::int64_t steps_per_file = 0;
     /// Writes an overview next to each step's file: its 2-D and 3-D fields at lower resolutions
     /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its

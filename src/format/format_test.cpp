@@ -336,6 +336,13 @@ TEST(Description, SurvivesEncodingAndNoOtherBytesDo) {
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         EXPECT_EQ(decode_step(std::span(bytes).first(length)).status().code(), ErrorCode::format) << length;
     }
+    // Later members stand behind that where they are not empty.
+    StepDescription later = step;
+    later.read_with = {"mask", "lat"};
+    EXPECT_NE(difference(later, step), "");
+    EXPECT_EQ(difference(decode_step(encode_step(later)).value(), later), "");
+    later.time_attributes = {{"bounds", "time_bnds"}};
+    EXPECT_EQ(difference(decode_step(encode_step(later)).value(), later), "");
     // Whatever a damaged byte makes of it: a description or an error, no crash and no huge allocation.
     for (std::size_t at = 0; at < bytes.size(); ++at) {
         const std::byte kept = std::exchange(bytes[at], std::byte{0xff});

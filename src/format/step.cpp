@@ -295,8 +295,10 @@ std::vector<std::byte> encode_step(const StepDescription& step) {
     for (const FieldDescription& field : step.fields) put_field(writer, field);
     put_attributes(writer, step.attributes);
     writer.put_text(step.calendar);
-    // Pieces of earlier versions end here.
-    if (!step.time_attributes.empty()) put_attributes(writer, step.time_attributes);
+    // Pieces of earlier versions end here, or behind the next.
+    if (!step.time_attributes.empty() || !step.read_with.empty())
+        put_attributes(writer, step.time_attributes);
+    if (!step.read_with.empty()) put_texts(writer, step.read_with);
     return writer.take();
 }
 
@@ -320,7 +322,8 @@ Result<StepDescription> decode_step(std::span<const std::byte> bytes) {
     step.calendar = reader.get_text();
     if (reader.ok() && !reader.at_end()) {
         step.time_attributes = get_attributes(reader);
-        if (step.time_attributes.empty()) reader.fail();
+        if (reader.ok() && !reader.at_end()) step.read_with = get_texts(reader);
+        if (step.time_attributes.empty() && step.read_with.empty()) reader.fail();
     }
     if (!reader.ok() || !reader.at_end())
         return Status(ErrorCode::format, "the description of the step is damaged");
@@ -340,6 +343,7 @@ std::string difference(const StepDescription& mine, const StepDescription& other
     }
     if (mine.attributes != other.attributes) return "the global attributes differ";
     if (mine.time_attributes != other.time_attributes) return "the attributes of time differ";
+    if (mine.read_with != other.read_with) return "the static fields of earlier steps differ";
     if (mine.axes.size() != other.axes.size()) {
         return std::to_string(mine.axes.size()) + " axes, not " + std::to_string(other.axes.size());
     }

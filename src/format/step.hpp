@@ -66,6 +66,9 @@ struct StepDescription {
     Attributes attributes = {};
     std::string calendar = {};        ///< of time_units, CF's name for it; "": the default
     Attributes time_attributes = {};  ///< further ones of the variable time ("bounds")
+    /// Static fields of the run's earlier steps, by name: a store (Format::store) takes the step only where
+    /// it has them.
+    std::vector<std::string> read_with = {};
 };
 
 /// CF's attribute: "lat lon".

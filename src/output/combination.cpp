@@ -29,6 +29,8 @@ std::string why_one_step(const Asked& asked) {
     if (asked.method->makes != Makes::step_file)
         return "the method " + std::string(asked.method->name) + " makes a file of each step's pieces";
     if (asked.overview) return "an overview is made of a file that is complete; run hakobi index afterwards";
+    if (!asked.stage.empty())
+        return "stage " + std::string(asked.stage) + ": a file is not carried while it grows";
     return {};
 }
 
@@ -53,15 +55,13 @@ Status check_place(const Asked& asked) {
     return {};
 }
 
-Status check_stage(const Asked& asked, std::int64_t num_steps) {
+Status check_stage(const Asked& asked) {
     if (asked.stage.empty()) return {};
     const std::string stage = "stage " + std::string(asked.stage) + ": ";
     if (asked.num_nodes > 1) {
         return refused(stage + "the ranks are on " + std::to_string(asked.num_nodes) +
                        " nodes, and a stage takes the steps of one");
     }
-    if (num_steps != 1)
-        return refused(stage + "a file that takes several steps is not carried while it grows");
     if (asked.method->makes != Makes::step_file) {
         return refused(stage + "the method " + std::string(asked.method->name) +
                        " writes no step's file that could be carried");
@@ -87,7 +87,7 @@ Result<Combination> combine(const Asked& asked) {
         if (!why.empty()) chosen.steps_per_file = 1;
     }
     if (status.ok()) status = check_place(asked);
-    if (status.ok()) status = check_stage(asked, chosen.steps_per_file);
+    if (status.ok()) status = check_stage(asked);
     if (status.ok()) status = check_codec(*asked.format, asked.codec);
     if (!status.ok()) return status;
     if (asked.overview && !asked.place.has_system_names) {

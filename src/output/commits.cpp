@@ -1,6 +1,7 @@
 #include "output/commits.hpp"
 
 #include <cassert>
+#include <ranges>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -60,7 +61,8 @@ void Commits::keep(const series::Step& step) {
 }
 
 void Commits::discard() noexcept {
-    for (const std::string& left : std::exchange(left_, {})) storage::discard_file(left);
+    const std::vector<std::string> all = std::exchange(left_, {});
+    for (const std::string& left : all | std::views::reverse) storage::discard_file(left);
     // If this fails, a run that resumes cuts it.
     if (!committed_.begins.empty())
         (void)guarded("cutting", [&] {

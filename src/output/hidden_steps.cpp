@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <ranges>
 
 #include "base/clock.hpp"
 #include "mpi/messages.hpp"
@@ -56,7 +57,8 @@ std::string HiddenSteps::names() const {
 }
 
 void HiddenSteps::abandon(Method& method) {
-    for (const Accepted& step : steps_) method.abandon(step.names);
+    // The youngest first: a kill on the way leaves none behind one that is gone.
+    for (const Accepted& step : steps_ | std::views::reverse) method.abandon(step.names);
     steps_.clear();
 }
 

@@ -74,7 +74,7 @@ TEST(HiddenSteps, TheMethodGivesUpEach) {
     for (int number = 5; number < 8; ++number) steps.add(step_of(number));
     steps.abandon(method);
     EXPECT_TRUE(steps.empty());
-    EXPECT_EQ(method.abandoned, (std::vector<std::int64_t>{5, 6, 7}));
+    EXPECT_EQ(method.abandoned, (std::vector<std::int64_t>{7, 6, 5}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "output/mesh.hpp"
 
 #include <array>
+#include <cassert>
 
 #include "base/checksum.hpp"
 #include "base/clock.hpp"
@@ -184,8 +185,15 @@ void MeshState::begin_steps_file(const std::string& file, std::span<format::Fiel
         file_ = file;
         return;
     }
+    assert(!file_.empty());
+    // Static fields of the program's are the file's own.
     for (format::FieldDescription& field : fields)
-        if (field.is_static) field.file = file_;
+        if (field.is_static && (field.place == Place::mesh || field.name == format::ghosts_array))
+            field.file = file_;
+}
+
+void MeshState::go_on_in_steps_file(const std::string& file) {
+    if (home_ == Home::in_steps_file && piece_.motion() != Motion::changes && file_.empty()) file_ = file;
 }
 
 void MeshState::place(format::FieldDescription& field, HeldBlock& block) const {

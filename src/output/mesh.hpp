@@ -47,6 +47,8 @@ class MeshState {
     /// `file` begins with this step. `fields`: with arrays_of_step. With Home::in_steps_file the file has the
     /// mesh, or is told which file does.
     void begin_steps_file(const std::string& file, std::span<format::FieldDescription> fields);
+    /// The step goes to a file that has earlier ones; of a resumed run's first step it has the mesh.
+    void go_on_in_steps_file(const std::string& file);
     /// Gives a field on the mesh, put with this rank's elements alone, its place among all ranks'.
     void place(format::FieldDescription& field, HeldBlock& block) const;
 

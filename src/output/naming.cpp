@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdio>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -147,23 +148,26 @@ void Naming::settle() noexcept {
         if (was_finishing && work_.wait().ok()) has_name(stored_.back().step);
         name_again();
     }
-    std::array<std::int64_t, 1> num = {static_cast<std::int64_t>(num_named())};
-    mpi::all_max(setup_.comm, num);  // of the others it is 0
-    drop_oldest(static_cast<std::size_t>(num[0]));
+    std::array<std::int64_t, 2> most = {static_cast<std::int64_t>(num_named()), is_refused_ ? 1 : 0};
+    mpi::all_max(setup_.comm, most);  // of the others they are 0
+    drop_oldest(static_cast<std::size_t>(most[0]));
+    is_refused_ = most[1] != 0;
 }
 
 void Naming::name_again() noexcept {
     // Bytes that have failed to reach stable storage once may not be there even if a second try succeeds.
     if (setup_.options.sync) return;
     for (std::size_t i = num_named(); i < stored_.size(); ++i) {
-        if (!guarded("finishing the step", [&] { return go_on(stored_[i].step, stored_[i].state); }).ok())
-            return;
+        const Status status =
+            guarded("finishing the step", [&] { return go_on(stored_[i].step, stored_[i].state); });
+        is_refused_ = status.code() == ErrorCode::invalid_argument;
+        if (!status.ok()) return;
         has_name(stored_[i].step);
     }
 }
 
 bool Naming::keeps(const series::Step& step) const {
-    return !setup_.options.sync && series::has_receipts(step) &&
+    return !setup_.options.sync && !is_refused_ && series::has_receipts(step) &&
            (step.step_in_file < 0 || commits_.is_left(step));
 }
 
@@ -181,12 +185,13 @@ void Naming::discard() noexcept {
         std::erase(parts_, each.step.part_path);
         if (each.step.step_in_file >= 0) commits_.keep(each.step);
     }
-    for (const std::string& part : parts_) {
+    // The youngest first, as series::remove_parts does.
+    commits_.discard();
+    for (const std::string& part : parts_ | std::views::reverse) {
         storage::discard_file(part);
         storage::discard_file(series::whole_path(part));
     }
     parts_.clear();
-    commits_.discard();
 }
 
 }  // namespace hakobi::output

@@ -105,8 +105,9 @@ class Naming {
     bool is_finishing_ = false;  // the youngest of them
     HiddenWork work_;            // rank 0: its finishing
     bool is_name_open_ = false;
-    Status named_;            // rank 0: how `name` went
-    bool is_warned_ = false;  // of overviews
+    bool is_refused_ = false;  // after `settle`: by the format's store, which will not take it later either
+    Status named_;             // rank 0: how `name` went
+    bool is_warned_ = false;   // of overviews
 };
 
 }  // namespace hakobi::output

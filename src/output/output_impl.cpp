@@ -178,7 +178,7 @@ mpi::Agreed Output::Impl::write_step(output::StepsFile* several) noexcept {
 mpi::Agreed Output::Impl::choose_file(output::StepsFile& several, bool are_statics_new,
                                       Status& local) noexcept {
     output::Step& step = draft.step();
-    if (mpi::Agreed agreed = several.choose(setup, own_series, step, are_statics_new, local);
+    if (mpi::Agreed agreed = several.choose(setup, own_series, draft, are_statics_new, local);
         !agreed.status.ok())
         return agreed;
     local.keep_first(guarded("choosing the step's file", [&] {
@@ -382,10 +382,10 @@ void Output::Impl::fail(mpi::Agreed& agreed) noexcept {
     }
     agreed.status = {agreed.status.code(), std::move(text)};
     failure = agreed.status;
+    setup.method->abandon(draft.step());
     hidden.abandon(*setup.method);
     series::remove_unclosed(*this);
     last_words.forget();
-    setup.method->abandon(draft.step());
     naming.discard();
 }
 

@@ -41,7 +41,7 @@ Result<std::int64_t> steps_of_a_file(std::int64_t asked) {
 }
 
 std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options,
-                                      const StageOptions& stage) {
+                                      const StageOptions& stage, std::int64_t steps_per_file) {
     ByteWriter writer;
     writer.put_text(std::string(prefix));
     writer.put_text(options.method);
@@ -58,7 +58,7 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put(options.overview);
     writer.put_text(stage.folder);
     writer.put(std::array{stage.bytes, stage.bytes_s, stage.patience_s});
-    writer.put(options.steps_per_file);
+    writer.put(std::array{options.steps_per_file, steps_per_file});
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
         writer.put_text(value);
@@ -167,13 +167,15 @@ mpi::Agreed Setup::agree(const Status& local) const {
     if (StepAgreement found = agree_on_step(comm, local, description(), false); !found.error.status.ok()) {
         return found.error;
     }
-    std::vector<std::byte> first = encode_options(prefix, options, stage.value_or(StageOptions()));
+    std::vector<std::byte> first =
+        encode_options(prefix, options, stage.value_or(StageOptions()), steps_per_file);
     const std::vector<std::byte> mine = first;
     mpi::broadcast(comm, first, 0);
     if (mine == first) return mpi::agree(comm, {});
-    return mpi::agree(
-        comm, {ErrorCode::invalid_argument, "Output::create: prefix or options on rank " +
-                                                std::to_string(comm.rank()) + " differ from rank 0's"});
+    return mpi::agree(comm,
+                      {ErrorCode::invalid_argument,
+                       "Output::create: prefix, options or HAKOBI_ variables that stand for them on rank " +
+                           std::to_string(comm.rank()) + " differ from rank 0's"});
 }
 
 Status Setup::make_method() {

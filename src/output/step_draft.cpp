@@ -61,6 +61,7 @@ void StepDraft::begin(const OwnSeries& series, double time) {
     series.name_next(step_);
     step_.description.time = time;
     step_.description.fields.clear();
+    step_.description.read_with.clear();
     held_.clear();
     are_statics_new_ = false;
     if (mesh_) mesh_->piece().begin_step();
@@ -196,7 +197,11 @@ Status StepDraft::keep_static(std::size_t field) {
     if (before == statics_.end()) {
         statics_.push_back(std::move(kept));
     } else {
-        are_statics_new_ = are_statics_new_ || before->values != kept.values;
+        // Equal bytes of other blocks are other values; whether all ranks' are the same is not looked at.
+        const bool is_same =
+            before->values == kept.values &&
+            std::ranges::equal(before->held, kept.held, {}, &HeldBlock::block, &HeldBlock::block);
+        are_statics_new_ = are_statics_new_ || !is_same;
         *before = std::move(kept);
     }
     return {};
@@ -207,6 +212,7 @@ void StepDraft::begin_steps_file() {
 }
 
 void StepDraft::leave_statics_out() {
+    if (mesh_) mesh_->go_on_in_steps_file(series::file_name(step_.path));
     std::vector<FieldDescription>& fields = step_.description.fields;
     for (std::size_t f = fields.size(); f-- > 0;) {
         if (!fields[f].is_static) continue;
@@ -225,8 +231,10 @@ Status StepDraft::add_statics() {
         const std::string& name = kept.description.name;
         const auto put = std::ranges::find(fields, name, &FieldDescription::name);
         if (put == fields.end()) {
-            if (setup_.format->store() != nullptr)
-                continue;  // which has it from the step in which it was put
+            if (setup_.format->store() != nullptr) {  // which has it from the step in which it was put
+                step_.description.read_with.push_back(name);
+                continue;
+            }
             fields.push_back(kept.description);
             held_.push_back(kept.held);
         } else if (!put->is_static) {

@@ -10,6 +10,7 @@
 #include "format/growing_file.hpp"
 #include "output/own_series.hpp"
 #include "output/setup.hpp"
+#include "output/step_draft.hpp"
 
 namespace hakobi::output {
 
@@ -26,7 +27,7 @@ class StepsFile {
     /// Says to which file the step goes, and whether it is its first: the step's names. `local`: what has
     /// gone wrong on this rank, before and here. Collective in the first step of a run that resumes, else
     /// local.
-    mpi::Agreed choose(const Setup& setup, const OwnSeries& series, series::Step& step, bool are_statics_new,
+    mpi::Agreed choose(const Setup& setup, const OwnSeries& series, StepDraft& draft, bool are_statics_new,
                        Status& local) noexcept;
     /// Rank 0's: GrowingFile::append.
     [[nodiscard]] Result<format::Layout> append(const series::Step& step,
@@ -39,6 +40,8 @@ class StepsFile {
 
   private:
     Status resume(const Setup& setup, const series::Step& step);
+    static void say_new(const Setup& setup, const series::Step& step, const std::string& why);
+    mpi::Agreed compare_statics(const Setup& setup, StepDraft& draft) noexcept;
     Status begin(const Setup& setup, const series::Step& step);
 
     std::int64_t most_steps_;

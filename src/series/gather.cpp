@@ -271,6 +271,8 @@ GatherResult v0::gather_pieces(std::string_view path) {
         for (const series::Series::Entry& step : unfinished.completed) result.files.push_back(step.path);
         for (const std::string& lost : unfinished.lost)
             result.incomplete.push_back(prefix + ": " + lost + "; it is removed");
+        for (const std::string& staying : unfinished.staying)
+            result.incomplete.push_back(prefix + ": " + staying);
         return status;
     };
     std::string waiting;  // prefix whose mesh could not be gathered: pieces of the steps behind it stay
@@ -286,7 +288,8 @@ GatherResult v0::gather_pieces(std::string_view path) {
         if (is_mesh && !status.ok()) waiting = name.prefix;
         if (status.ok()) {
             result.files.push_back(series::file_of_pieces(folder));
-        } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
+        } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists ||
+                   status.code() == ErrorCode::invalid_argument) {
             const std::string step = name.step < 0 ? "" : "step " + std::to_string(name.step) + ": ";
             result.incomplete.push_back(step + status.text());
         } else {

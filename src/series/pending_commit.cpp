@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
@@ -26,6 +27,13 @@ constexpr std::int64_t header_bytes = sizeof(CommitHeader);
 
 Status no_commit(const std::string& path) {
     return {ErrorCode::format, path + ": it is damaged"};
+}
+
+std::set<std::string> links_of(const format::StepDescription& step) {
+    std::set<std::string> links;
+    for (const format::FieldDescription& field : step.fields)
+        if (!field.file.empty()) links.insert(field.file);
+    return links;
 }
 
 }  // namespace
@@ -60,6 +68,8 @@ Status leave_commit(const Step& step, std::span<const std::byte> before) {
         writer.put(extent.offset_bytes);
         writer.put_all(extent.bytes);
     }
+    // Commits of earlier versions end here.
+    for (const std::string& link : links_of(step.description)) writer.put_text(link);
     const std::vector<std::byte> content = writer.take();
     const CommitHeader header{
         .magic = commit_magic, .bytes = std::ssize(content), .check = checksum_of(content)};
@@ -106,7 +116,8 @@ Result<PendingCommit> read_pending_commit(const std::string& path) {
         is_inside = is_inside && extent.offset_bytes >= 0 &&
                     extent.offset_bytes <= pending.file_bytes - std::ssize(extent.bytes);
     }
-    // Nothing but a step's file of the same prefix is ever written to.
+    while (reader.ok() && !reader.at_end()) pending.links.push_back(reader.get_text());
+    // Nothing but a step's file of the same prefix is ever written to, or looked for.
     const std::string folder = folder_of(path) + "/";
     const Name own = parse(path), taking = parse(folder + pending.name),
                unnamed = parse(folder + pending.part_name);
@@ -114,9 +125,15 @@ Result<PendingCommit> read_pending_commit(const std::string& path) {
         return given.find('/') == std::string::npos && name.kind == Kind::step &&
                name.extension == own.extension && file_name(name.prefix) == file_name(own.prefix);
     };
-    if (!reader.ok() || !reader.at_end() || pending.commit.empty() || !is_inside ||
-        pending.before.size() > pending.commit.back().bytes.size() || !is_of_prefix(taking, pending.name) ||
-        taking.is_temporary() || !is_of_prefix(unnamed, pending.part_name))
+    const auto is_link = [&](const std::string& link) {
+        const Name name = parse(folder + link);
+        return link.find('/') == std::string::npos && (name.kind == Kind::step || name.kind == Kind::mesh) &&
+               !name.is_temporary() && file_name(name.prefix) == file_name(own.prefix);
+    };
+    if (!reader.ok() || !std::ranges::all_of(pending.links, is_link) || pending.commit.empty() ||
+        !is_inside || pending.before.size() > pending.commit.back().bytes.size() ||
+        !is_of_prefix(taking, pending.name) || taking.is_temporary() ||
+        !is_of_prefix(unnamed, pending.part_name))
         return no_commit(path);
     return pending;
 }
@@ -130,6 +147,10 @@ Result<std::string> carry_out(const PendingCommit& pending, const std::string& f
     if (begins.status().code() == ErrorCode::not_found) return Status(ErrorCode::format, file + " is gone");
     if (!begins.ok()) return begins.status();
     if (!std::ranges::equal(begins.value(), after)) {
+        for (const std::string& link : pending.links) {
+            if (!storage::facts_of(folder + "/" + link).is_there())
+                return Status(ErrorCode::format, "it needs " + link + ", which is not there");
+        }
         begins.value().resize(std::min(begins.value().size(), pending.before.size()));
         if (begins.value() != pending.before || (pending.before.empty() && has_name))
             return Status(ErrorCode::format, file + " has not the step before it");

@@ -18,7 +18,8 @@ namespace hakobi::series {
 // the step's own has the commit, too:
 //
 //  1. "run_000004.nc.commit.0123456789abcdef.part" is made before a value is written. It has the commit, the
-//     names of the file that takes the step, how that file begins before, and how long it is with the step.
+//     names of the file that takes the step, how that file begins before, how long it is with the step, and
+//     the files that the step links to.
 //  2. Receipts stand behind it (receipts.hpp), at a fixed place: behind the end of the other file the next
 //     step's values do.
 //  3. It goes when the step is committed.
@@ -38,13 +39,15 @@ struct PendingCommit {
     std::int64_t file_bytes = 0;    ///< of that file, with the step
     std::vector<std::byte> before;  ///< how it begins; empty: it has no step
     std::vector<format::Extent> commit;
+    std::vector<std::string> links = {};  ///< files of the same folder in which the step has arrays
 };
 
 /// 1. Local, rank 0's.
 Status leave_commit(const Step& step, std::span<const std::byte> before);
 /// `path` is commit_path's. Returns format for what is no such file, or damaged. Local.
 Result<PendingCommit> read_pending_commit(const std::string& path);
-/// 4. Returns the path of the file that has the step now; format where it has not the step before. Local.
+/// 4. Returns the path of the file that has the step now; format where it has not the step before, or a file
+/// that it links to is not there. Local.
 Result<std::string> carry_out(const PendingCommit& pending, const std::string& folder);
 
 }  // namespace hakobi::series

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "base/bytes.hpp"
@@ -18,6 +20,7 @@
 #include "series/gather.hpp"
 #include "series/pending_commit.hpp"
 #include "series/piece.hpp"
+#include "series/piece_set.hpp"
 #include "series/stage.hpp"
 #include "series/step_file.hpp"
 #include "series/unfinished.hpp"
@@ -113,14 +116,24 @@ Result<std::vector<Series::Entry>> resume_steps(const std::string& prefix, const
                                                 std::int64_t buffer_bytes) {
     std::vector<std::pair<Series::Entry, Status>> incomplete;
     // Meshes first: a step's file without the one that it links to would not be whole.
+    std::map<std::int64_t, Status> meshes;
+    for (const Series::Entry& mesh : found.meshes) meshes[mesh.step] = {};
     for (const Series::Entry& entry : found.mesh_pieces) {
         const std::string folder = pieces_folder(mesh_path(step_path(prefix, entry.step, entry.extension)));
         Status status = gather_folder(folder, buffer_bytes, true);
         if (!status.ok() && status.code() != ErrorCode::format) return status;
+        meshes[entry.step] = std::move(status);
     }
     for (const Series::Entry& entry : found.pieces) {
         const std::string folder = pieces_folder(step_path(prefix, entry.step, entry.extension));
-        Status status = gather_folder(folder, buffer_bytes, true);
+        const auto behind = meshes.upper_bound(entry.step);
+        const Status of_mesh = behind == meshes.begin() ? Status() : std::prev(behind)->second;
+        if (!of_mesh.ok() && read_piece_set(folder).ok()) {
+            return Status(ErrorCode::format,
+                          "cannot continue " + prefix + ": the pieces of step " + std::to_string(entry.step) +
+                              " are whole and stay, but not those of its mesh: " + of_mesh.text());
+        }
+        Status status = of_mesh.ok() ? gather_folder(folder, buffer_bytes, true) : of_mesh;
         if (!status.ok() && status.code() != ErrorCode::format) return status;
         if (!status.ok()) incomplete.emplace_back(Series::Entry{entry.step, folder}, std::move(status));
     }
@@ -278,6 +291,8 @@ Status remove_parts(const Series& series) {
     for (const std::string& part : parts) {
         Status status = storage::remove_file(part);
         if (!status.ok() && status.code() != ErrorCode::not_found) return status;
+        // Since the listing it may have become whole, and was not taken.
+        if (parse(part).form == Name::Form::part) storage::discard_file(whole_path(part));
     }
     return {};
 }
@@ -311,12 +326,36 @@ Result<storage::LockFile> lock_series(const std::string& prefix) {
     return lock;
 }
 
+namespace {
+
+Status holds_already(const std::string& prefix, const Series& series) {
+    const std::string steps = describe(series);
+    return {ErrorCode::exists,
+            prefix + " holds " + (steps.empty() ? "whole steps behind one that is not" : steps) +
+                " already: set if_exists to resume (continue after the last complete step) or to replace "
+                "(remove them)"};
+}
+
+}  // namespace
+
 Status take_stage(const std::string& prefix, IfExists if_exists) {
     if (if_exists == IfExists::replace) return discard_stage(prefix);
-    const Gaps gaps = if_exists == IfExists::resume ? Gaps::none : Gaps::left;
-    const Result<Unfinished> home = bring_home(prefix, gaps, true);
-    if (home.ok()) tell(prefix, home.value(), "is given up");
-    return home.status();
+    if (if_exists == IfExists::resume) {
+        const Result<Unfinished> home = bring_home(prefix, Gaps::none, true);
+        if (home.ok()) tell(prefix, home.value(), "is given up");
+        return home.status();
+    }
+    if (!is_staged(prefix)) return {};
+    Result<Series> series = find_series(prefix);
+    if (!series.ok()) return series.status();
+    if (series.value().holds_steps()) return holds_already(prefix, series.value());
+    const Result<Unfinished> home = bring_home(prefix, Gaps::none, false);
+    if (!home.ok()) return home.status();
+    series = find_series(prefix);
+    if (!series.ok()) return series.status();
+    const bool keeps_steps = series.value().holds_steps() || home.value().keeps_whole();
+    tell(prefix, home.value(), keeps_steps ? "is left as it is" : "is given up");
+    return keeps_steps ? holds_already(prefix, series.value()) : discard_stage(prefix);
 }
 
 namespace {
@@ -352,15 +391,19 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     }
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
-    if (if_exists != IfExists::replace) {
-        const Gaps gaps = if_exists == IfExists::resume ? Gaps::none : Gaps::left;
-        const Result<Unfinished> unfinished = complete_steps(prefix, series.value(), gaps);
+    // Who is refused removes nothing, and completes no step behind a gap, which would stay.
+    const bool may_fail = if_exists == IfExists::fail;
+    bool is_refused = may_fail && series.value().holds_steps();
+    if (if_exists != IfExists::replace && !is_refused) {
+        const Result<Unfinished> unfinished = complete_steps(prefix, series.value(), Gaps::none);
         if (!unfinished.ok()) return unfinished.status();
-        tell(prefix, unfinished.value(), "is removed");
+        is_refused = may_fail && (unfinished.value().keeps_whole() || !unfinished.value().completed.empty());
+        tell(prefix, unfinished.value(), is_refused ? "is left as it is" : "is removed");
     }
-    if (Status status = remove_parts(series.value()); !status.ok()) return status;
+    if (Status status = is_refused ? Status() : remove_parts(series.value()); !status.ok()) return status;
     if (!series.value().parts.empty()) series = find_series(prefix);
     if (!series.ok()) return series.status();
+    if (is_refused) return holds_already(prefix, series.value());
     if (Status status = check_free(step_path(prefix, 0, extension), true); !status.ok()) return status;
     if (Status status = check_views(prefix, series.value()); !status.ok()) return status;
     if (Status status = check_store(prefix, extension); !status.ok()) return status;
@@ -372,10 +415,7 @@ Result<Claim> claim_series(std::string_view prefix_as_given, std::string_view ex
     }
     switch (if_exists) {
         case IfExists::fail:
-            return Status(ErrorCode::exists,
-                          prefix + " holds " + describe(series.value()) +
-                              " already: set if_exists to resume (continue after the last complete step) "
-                              "or to replace (remove them)");
+            return holds_already(prefix, series.value());
         case IfExists::replace:
             if (Status status = remove_views(series.value()); !status.ok()) return status;
             if (Status status = remove_steps(series.value()); !status.ok()) return status;

@@ -76,10 +76,11 @@ enum class Holding {
 };
 /// Makes the prefix's folder if it is missing, with those above it, proves that a file can be made in it,
 /// takes the lock, gives steps their names that a killed run had stored (unfinished.hpp; not with
-/// IfExists::replace), removes files of steps that never became whole and says so, and does with earlier
-/// steps what `if_exists` says: `resume` gathers whole pieces, removes those of a step that is not whole and
-/// lies behind the last whole one, and goes on after that. exists when another run writes the prefix, when it
-/// holds steps (`fail`), or when something that is not a regular file has a step's name.
+/// IfExists::replace, nor where `fail` finds others, which changes nothing), removes files of steps that
+/// never became whole and says so, and does with earlier steps what `if_exists` says: `resume` gathers whole
+/// pieces, removes those of a step that is not whole and lies behind the last whole one, and goes on after
+/// that. exists when another run writes the prefix, when it holds steps (`fail`), or when something that is
+/// not a regular file has a step's name.
 Result<Claim> claim_series(std::string_view prefix, std::string_view extension, IfExists if_exists,
                            std::int64_t buffer_bytes, Holding holding = Holding::lock);
 

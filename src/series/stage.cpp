@@ -144,7 +144,8 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
     for (const Staged& file : staged_files(series)) {
         const std::string what = (file.is_mesh ? "the mesh of step " : "step ") + std::to_string(file.step);
         if (is_gap && gaps == Gaps::none) {
-            result.lost.push_back(what + " is whole on the stage (" + file.path + "), but not one before it");
+            result.staying.push_back(
+                what + " is whole on the stage, but not one before it: it stays there (" + file.path + ")");
             continue;
         }
         const std::string place = prefix + file.path.substr(staged_prefix.size());
@@ -159,8 +160,10 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
                  .may_be_there = true},
                 true, [](std::int64_t) { return true; }, &store_version);
         }
-        if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists) {
-            result.lost.push_back(what + " did not come from the stage: " + status.text());
+        if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists ||
+            status.code() == ErrorCode::invalid_argument) {
+            result.staying.push_back(what + " did not come from the stage, where it stays (" + file.path +
+                                     "): " + status.text());
             is_gap = true;
             continue;
         }
@@ -334,6 +337,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     if (!unfinished.ok()) return unfinished.status();
     Unfinished result;
     result.lost = std::move(unfinished.value().lost);
+    result.has_gap = unfinished.value().has_gap;
     if (removes) tell_lost(prefix, result, "is given up");
     if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);

@@ -160,12 +160,6 @@ static Result<format::StepDescription> read_description(const std::string& folde
     return step;
 }
 
-bool brings_static_fields(const std::string& part) {
-    const std::string folder = storage::joined_folder(part);
-    const Result<format::StepDescription> step = read_description(folder.empty() ? part : folder);
-    return step.ok() && std::ranges::any_of(step.value().fields, &format::FieldDescription::is_static);
-}
-
 Status finish_step(const std::string& part, const std::string& path, bool sync) {
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);

@@ -40,10 +40,6 @@ Status create_step(const std::string& path, const format::Layout& layout,
                    std::span<const format::Extent> metadata, const format::StepDescription& step,
                    bool is_made = false);
 
-/// Whether the step whose members are in that folder brings static fields, which later steps are read with;
-/// false where its description cannot be read.
-[[nodiscard]] bool brings_static_fields(const std::string& part);
-
 /// Makes a step part of a file that takes several, whose values are stored: writes format::Layout::commit;
 /// with `sync` each part is on stable storage before the last one is written, and that one on return.
 /// `before`: how the file must begin; empty: anyhow. exists where it does not: somebody else has written to

@@ -91,9 +91,8 @@ FileNames names_of(const LeftFile& left, std::int64_t file_bytes) {
 
 Result<Unfinished> complete_steps(const std::string& prefix, const Series& series, Gaps gaps) {
     Unfinished result;
-    bool is_mesh_lost = false;          // steps link to it, up to the next mesh
-    std::optional<LeftFile> first;      // that is lost
-    std::optional<LeftFile> of_static;  // that is lost, and with it what later steps of a store are read with
+    bool is_mesh_lost = false;      // steps link to it, up to the next mesh
+    std::optional<LeftFile> first;  // that is lost
     const auto is_in_store = [&](const LeftFile& left) {
         const auto is_it = [&](const Series::Entry& file) { return file.path == left.final_path; };
         return !store_of(left.final_path).empty() && std::ranges::any_of(series.files, is_it);
@@ -117,15 +116,10 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         if (!why.empty()) {
             result.lost.push_back(not_whole(what_is(left), why));
             if (!first) first = left;
-            if (is_of_store && !of_static && brings_static_fields(left.path)) of_static = left;
-            continue;
-        }
-        if (is_of_store && of_static) {
-            result.lost.push_back(what_is(left) + " was stored whole, but not the static fields of " +
-                                  what_is(*of_static));
             continue;
         }
         if (first && gaps == Gaps::none) {
+            result.has_gap = true;
             result.lost.push_back(what_is(left) + " was stored whole, but not " + what_is(*first) +
                                   " before it");
             continue;
@@ -146,12 +140,11 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         }
         FileState state = state_of(left.name, receipts.value());
         const Status status = advance(names_of(left, receipts.value().file_bytes), state, FileState::named);
-        const bool is_damaged = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found;
-        if (is_damaged && is_of_store) {
-            // A folder whose remover was killed, or of which the system has lost some. A listing knows it by
-            // this name.
-            if (left.name.form != Name::Form::whole)
-                (void)storage::rename_file(whole_path(left.path), left.path);
+        // A folder whose remover was killed, or of which the system has lost some; or its store has not the
+        // static fields that it is read with, or has others.
+        const bool is_refused = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found ||
+                                status.code() == ErrorCode::invalid_argument;
+        if (is_refused && is_of_store) {
             result.lost.push_back(what_is(left) + " was stored whole, but " + status.text());
             if (!first) first = left;
             continue;
@@ -171,6 +164,8 @@ void tell(const std::string& prefix, const Unfinished& unfinished, const char* b
     }
     for (std::size_t i = unfinished.num_told; i < unfinished.lost.size(); ++i)
         std::fprintf(stderr, "hakobi: %s: %s; it %s\n", prefix.c_str(), unfinished.lost[i].c_str(), becomes);
+    for (const std::string& text : unfinished.staying)
+        std::fprintf(stderr, "hakobi: %s: %s\n", prefix.c_str(), text.c_str());
 }
 
 void tell_lost(const std::string& prefix, Unfinished& unfinished, const char* becomes) {

@@ -12,9 +12,13 @@ namespace hakobi::series {
 
 /// The outcome for the steps that an ended run left under temporary names.
 struct Unfinished {
-    std::vector<Series::Entry> completed;  ///< whole ones, which have their names now; in their order
-    std::vector<std::string> lost;         ///< of each other one a sentence that names it
-    std::size_t num_told = 0;              ///< of these, the first: said already
+    std::vector<Series::Entry> completed;   ///< whole ones, which have their names now; in their order
+    std::vector<std::string> lost;          ///< of each other one a sentence that names it
+    std::size_t num_told = 0;               ///< of these, the first: said already
+    bool has_gap = false;                   ///< some of these are whole, but not one before them
+    std::vector<std::string> staying = {};  ///< of each that did not come from its stage a sentence
+
+    [[nodiscard]] bool keeps_whole() const noexcept { return has_gap || !staying.empty(); }
 };
 
 /// Steps that are whole behind one that is not: a run that goes on behind them never fills the gap.

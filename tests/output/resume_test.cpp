@@ -1,4 +1,6 @@
 // A run that goes on after the steps of an earlier one.
+#include <set>
+
 #include "fixture.hpp"
 
 namespace hakobi::test {
@@ -204,6 +206,98 @@ TEST_P(ResumeTest, AStepAfterWhichNumbersEndIsNamedAndStays) {
 TEST_P(ResumeTest, APrefixWithoutStepsBeginsAtTheFirst) {
     write_run({.method = GetParam(), .if_exists = IfExists::resume}, 0, 1);
     expect_steps(2);
+}
+
+TEST_P(ResumeTest, WhoIsRefusedChangesNothing) {
+    write_run({.method = GetParam()}, 0, 1);
+    const std::string left = file(2) + ".0123456789abcdef.part";
+    if (is_rank_0()) std::ofstream(left) << "half a step";
+    barrier();
+    EXPECT_EQ(error_of([&] { write_run({.method = GetParam()}, 0, 0); }).code(), ErrorCode::exists);
+    EXPECT_TRUE(fs::exists(left));
+}
+
+/// Series in the format zarr with a static field, in which each element is `depth`, in step 0.
+class ResumedStatics : public RanksTest {
+  protected:
+    /// Steps [first, last); the static field is put in steps that are `with_static`.
+    void write(OutputOptions options, int first, int last, float depth, std::set<int> with_static) {
+        options.format = "zarr";
+        options.if_exists = IfExists::resume;
+        Output out = Output::create(comm, folder + "/run", options);
+        const Block block = even_blocks(std::vector<std::int64_t>{80, 70}, comm.size(), comm.rank());
+        const std::vector<float> depths(static_cast<std::size_t>(block.num_elements()), depth);
+        for (int step = first; step < last; ++step) {
+            out.begin_step(step);
+            out.put({.name = "eta", .block = block, .data = std::span<const float>(depths)});
+            if (with_static.contains(step))
+                out.put({.name = "depth",
+                         .block = block,
+                         .data = std::span<const float>(depths),
+                         .is_static = true});
+            out.end_step();
+        }
+        out.close();
+        barrier();
+    }
+    [[nodiscard]] float depth_of(std::int64_t step) const {
+        Input in = Input::open(comm, folder + "/run");
+        float read = 0;
+        in.read({.name = "depth",
+                 .step = step,
+                 .block = {{80, 70}, {79, 69}, {1, 1}},
+                 .data = std::span(&read, 1)});
+        in.close();
+        return read;
+    }
+    [[nodiscard]] std::vector<std::int64_t> steps() const {
+        Input in = Input::open(comm, folder + "/run");
+        return {in.steps().begin(), in.steps().end()};
+    }
+};
+
+TEST_F(ResumedStatics, OfOneArrayHaveOneValue) {
+    const std::string top = folder;
+    for (const std::string compression : {"none", "zstd"}) {
+        for (const bool is_hidden : {false, true}) {
+            folder = top + "/" + compression + (is_hidden ? ".hidden" : "");
+            const OutputOptions options{
+                .method = "pipelined", .compression = compression, .hidden = {.on = is_hidden}};
+            write(options, 0, 2, 3, {0, 1});
+            write(options, 2, 4, 3, {2});
+            const Error error = error_of([&] { write(options, 4, 6, 7, {4}); });
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+            barrier();
+            EXPECT_EQ(steps(), (std::vector<std::int64_t>{0, 1, 2, 3}));
+            EXPECT_EQ(depth_of(0), 3);
+            write(options, 4, 5, 3, {4});
+            EXPECT_EQ(steps().size(), 5U);
+            if (is_rank_0()) {
+                EXPECT_EQ(names_in(folder), std::vector<std::string>{"run.zarr"});
+            }
+        }
+    }
+    folder = top;
+}
+
+TEST_F(ResumedStatics, ThatAreLostKeepWholePiecesFromBeingSteps) {
+    write({.method = "per-process", .keep_pieces = true}, 0, 3, 3, {0, 2});
+    const std::string second = folder + "/run_000001.zarr.pieces";
+    if (is_rank_0()) fs::resize_file(folder + "/run_000000.zarr.pieces/000000.piece", 100);
+    barrier();
+    const Error error = error_of([&] { write({.method = "root"}, 0, 1, 3, {0}); });
+    EXPECT_NE(std::string(error.what()).find("static field depth"), std::string::npos) << error.what();
+    EXPECT_TRUE(fs::exists(second));
+    barrier();
+    if (is_rank_0()) {
+        const GatherResult result = gather_pieces(folder);
+        EXPECT_EQ(result.files.size(), 1U);  // step 2, which has it
+        ASSERT_EQ(result.incomplete.size(), 2U);
+        EXPECT_NE(result.incomplete[1].find("static field depth"), std::string::npos) << result.incomplete[1];
+        EXPECT_TRUE(fs::exists(second));
+    }
+    barrier();
+    EXPECT_EQ(depth_of(2), 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, ResumeTest, ::testing::ValuesIn(writing_methods()), name_of_method);

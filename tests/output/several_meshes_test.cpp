@@ -157,6 +157,66 @@ TEST_F(SeveralMeshes, WithOtherFieldsLinkToTheMeshOfTheFileBefore) {
     in.close();
 }
 
+/// The resumed run's first steps go to the first run's file, and its last ones to a new one, which has no
+/// mesh. Points that move, and static scalars, are each file's own.
+TEST_F(SeveralMeshes, OfAResumedRunLinkToTheMeshOfTheFileThatTheyGoOnIn) {
+    for (const Motion motion : {Motion::fixed, Motion::moves}) {
+        const std::string below = std::to_string(static_cast<int>(motion)),
+                          prefix = folder + "/" + below + "/run";
+        const auto mesh_of = [&](std::int64_t step) {
+            return RankMesh(comm.rank(), comm.size(), motion == Motion::fixed ? 0 : step);
+        };
+        const auto run = [&](std::int64_t first, std::int64_t last, std::int64_t others_from) {
+            Output out = Output::create(
+                comm, prefix,
+                {.format = "vtkhdf", .if_exists = IfExists::resume, .steps_per_file = all_steps});
+            for (std::int64_t step = first; step < last; ++step) {
+                const RankMesh mine = mesh_of(step);
+                const std::vector<float> heat(static_cast<std::size_t>(mine.num(On::cells)), 3);
+                const double gamma = step < others_from ? 1.4 : 1.3, beta = 2.5;
+                out.begin_step(static_cast<double>(step));
+                if (step == first)
+                    out.put_mesh(mine.mesh(motion));
+                else if (motion == Motion::moves)
+                    out.put_points(std::span<const double>(mine.points));
+                if (step == first || step == others_from)
+                    out.put({.name = "gamma", .data = std::span(&gamma, 1), .is_static = true});
+                if (step >= others_from)
+                    out.put({.name = "beta", .data = std::span(&beta, 1), .is_static = true});
+                out.put({.name = "heat", .data = std::span<const float>(heat), .on = On::cells});
+                out.end_step();
+            }
+            out.close();
+            barrier();
+        };
+        run(0, 2, 9);
+        run(2, 6, 4);
+        if (is_rank_0()) {
+            EXPECT_EQ(names(below), (Names{"run_000000.hdf", "run_000004.hdf"}));
+        }
+        Input in = Input::open(comm, prefix);
+        EXPECT_GT(in.mesh(0).num_points, 0);
+        const MeshPart first = in.read_mesh(0);
+        for (const std::int64_t step : {1, 2, 3, 4, 5}) {
+            const MeshPart mesh = in.read_mesh(step);
+            EXPECT_EQ(mesh.connectivity, first.connectivity) << step;
+            if (motion == Motion::fixed) {
+                EXPECT_EQ(mesh.points, first.points) << step;
+            } else if (!first.connectivity.empty()) {
+                EXPECT_NE(mesh.points, first.points) << step;
+            }
+            double gamma = 0;
+            in.read({.name = "gamma", .step = step, .data = std::span(&gamma, 1)});
+            EXPECT_EQ(gamma, step < 4 ? 1.4 : 1.3) << step;
+        }
+        double beta = 0;
+        in.read({.name = "beta", .step = 5, .data = std::span(&beta, 1)});
+        EXPECT_EQ(beta, 2.5);
+        in.close();
+        barrier();
+    }
+}
+
 TEST_F(SeveralMeshes, GoOnInTheFileOfTheRunThatIsResumedIfTheMeshIsTheSame) {
     for (const Motion motion : motions) {
         const std::string to = std::to_string(static_cast<int>(motion)),

@@ -218,6 +218,82 @@ TEST_F(SeveralSteps, HaveAStaticFieldOnceAndANewFileWhereItChanges) {
     in.close();
 }
 
+/// Every rank's part has one value, the rank's own, in a block that is another rank's in step 2.
+TEST_F(SeveralSteps, BeginANewFileWhereAStaticFieldsBlocksMove) {
+    Output out = Output::create(comm, folder + "/run", {.steps_per_file = all_steps});
+    const std::vector<std::int64_t> global = {4 * comm.size(), 6};
+    const std::vector<std::int32_t> owner(24, comm.rank());
+    for (int step = 0; step < 3; ++step) {
+        const std::int64_t part = step < 2 ? comm.rank() : comm.size() - 1 - comm.rank();
+        out.begin_step(step);
+        out.put({.name = "owner",
+                 .block = {global, {4 * part, 0}, {4, 6}},
+                 .data = std::span(owner),
+                 .is_static = true});
+        out.end_step();
+    }
+    out.close();
+    barrier();
+    Input in = Input::open(comm, folder + "/run");
+    for (int step = 0; step < 3; ++step) {
+        std::int32_t read = -1;
+        in.read(
+            {.name = "owner", .step = step, .block = {global, {0, 0}, {1, 1}}, .data = std::span(&read, 1)});
+        EXPECT_EQ(read, step < 2 ? 0 : comm.size() - 1);
+    }
+    in.close();
+}
+
+TEST_F(SeveralSteps, GoOnInTheFileOfTheRunThatIsResumedIfItsStaticFieldsAreTheSame) {
+    const Block block = even_blocks(std::vector<std::int64_t>{80, 70}, comm.size(), comm.rank());
+    const auto run = [&](const std::string& prefix, const std::string& compression, int first, float value) {
+        Output out = Output::create(comm, prefix,
+                                    {.compression = compression,
+                                     .significant_bits = compression == "zstd" ? 12 : 0,
+                                     .if_exists = IfExists::resume,
+                                     .steps_per_file = all_steps});
+        std::vector<float> depth(static_cast<std::size_t>(block.num_elements()), 10.0F / 3);
+        if (comm.rank() == comm.size() - 1) depth.back() = value;
+        const std::vector<double> eta(depth.size(), first);
+        for (int step = first; step < first + 2; ++step) {
+            out.begin_step(step);
+            out.put(
+                {.name = "depth", .block = block, .data = std::span<const float>(depth), .is_static = true});
+            out.put({.name = "scale", .data = std::span<const float>(&value, 1), .is_static = true});
+            out.put({.name = "eta", .block = block, .data = std::span<const double>(eta)});
+            out.end_step();
+        }
+        out.close();
+        barrier();
+    };
+    const auto last_of = [&](const std::string& prefix, int step) {
+        Input in = Input::open(comm, prefix);
+        float read = 0, scale = 0;
+        in.read({.name = "depth",
+                 .step = step,
+                 .block = {{80, 70}, {79, 69}, {1, 1}},
+                 .data = std::span(&read, 1)});
+        in.read({.name = "scale", .step = step, .data = std::span(&scale, 1)});
+        in.close();
+        EXPECT_EQ(scale, read);
+        return read;
+    };
+    for (const std::string compression : {"none", "zstd"}) {
+        const std::string below = folder + "/" + compression, prefix = below + "/run";
+        run(prefix, compression, 0, 3);
+        run(prefix, compression, 2, 3);
+        if (is_rank_0()) {
+            EXPECT_EQ(names_in(below), (std::vector<std::string>{"run_000000.nc"}));
+        }
+        run(prefix, compression, 4, 7);
+        if (is_rank_0()) {
+            EXPECT_EQ(names_in(below), (std::vector<std::string>{"run_000000.nc", "run_000004.nc"}));
+        }
+        EXPECT_EQ(last_of(prefix, 3), 3);
+        EXPECT_EQ(last_of(prefix, 5), 7);
+    }
+}
+
 TEST_F(SeveralSteps, AreRefusedWhereTheyCannotBe) {
     const auto code_of = [&](OutputOptions options) {
         return to_string(error_of([&] { (void)Output::create(comm, folder + "/run", options); }).code());

@@ -65,7 +65,7 @@ for step in range(first, num_steps):
     out.put("eta", "m", block, values, compression="zstd" if format == "zarr" else "none")
     out.put(raw, block, values.astype(np.float32))
     if step == first:
-        out.put("mask", "1", block, (values > 100).astype(np.int8), is_static=True)
+        out.put("mask", "1", block, (values - step > 100).astype(np.int8), is_static=True)
     out.end_step()
     if comm.rank == 0:
         with open(told, "a") as file:

@@ -108,6 +108,25 @@ Status read_chunk(storage::File& file, const Array& array, const Place& place, f
     return {};
 }
 
+/// A shard that is open, and where its chunks are.
+struct Shard {
+    storage::FilePtr file;
+    std::vector<Place> places;
+
+    static Result<Shard> open(const Array& array, const std::string& path, const std::string& root) {
+        Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true, .root = root});
+        if (!file.ok()) return file.status();
+        Result<std::vector<Place>> places = places_in(*file.value(), array);
+        if (!places.ok()) return places.status();
+        if (Status status = check_chunks(path, array, places.value()); !status.ok()) return status;
+        return Shard{std::move(file).value(), std::move(places).value()};
+    }
+    [[nodiscard]] Status read(const Array& array, std::size_t chunk, filter::Coder& coder,
+                              std::span<std::byte> values) const {
+        return read_chunk(*file, array, places[chunk], coder, values);
+    }
+};
+
 Status read_packed(const std::string& path, const Block& block, std::span<std::byte> values) {
     const std::string folder = path.substr(0, path.rfind('/'));
     const storage::PlacePtr store = storage::open_place(folder.substr(0, folder.rfind('/')));
@@ -119,19 +138,16 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
     const Array& array = made.value();
     if (array.shape != block.global)
         return damaged(folder, "its array has another shape than its group says");
-    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true, .root = store->path()});
-    if (!file.ok()) return file.status();
-    Result<std::vector<Place>> places = places_in(*file.value(), array);
-    if (!places.ok()) return places.status();
+    const Result<Shard> shard = Shard::open(array, path, store->path());
+    if (!shard.ok()) return shard.status();
     const std::int64_t element_bytes = bytes_of(array.type);
     std::int64_t num_elements = 1;
     for (const std::int64_t count : block.count) num_elements *= count;
     if (std::ssize(values) / element_bytes != num_elements || std::ssize(values) % element_bytes != 0)
         return damaged(folder, "its array has another type than its group says");
-    if (Status status = check_chunks(path, array, places.value()); !status.ok()) return status;
     filter::Coder coder;
     std::vector<std::byte> chunk(static_cast<std::size_t>(array.chunk_bytes())), part;
-    assert(std::ssize(places.value()) == array.num_chunks_in_all());
+    assert(std::ssize(shard.value().places) == array.num_chunks_in_all());
     for (std::int64_t c = 0; c < array.num_chunks_in_all(); ++c) {
         std::vector<std::int64_t> in_chunk(block.count.size()), in_block = in_chunk, count = in_chunk;
         bool is_empty = false;
@@ -145,8 +161,7 @@ Status read_packed(const std::string& path, const Block& block, std::span<std::b
             is_empty = is_empty || count[d] <= 0;
         }
         if (is_empty) continue;
-        Status status =
-            read_chunk(*file.value(), array, places.value()[static_cast<std::size_t>(c)], coder, chunk);
+        Status status = shard.value().read(array, static_cast<std::size_t>(c), coder, chunk);
         if (!status.ok()) return status;
         const Region from = Region::subarray(0, array.chunk, in_chunk, count, element_bytes);
         const Region to = Region::subarray(0, block.count, in_block, count, element_bytes);
@@ -292,6 +307,23 @@ Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t numbe
         }
         return step;
     });
+}
+
+Result<bool> has_same_values(const Array& array, const std::string& shard, const std::string& other,
+                             const std::string& root) {
+    const Result<Shard> mine = Shard::open(array, shard, {}), its = Shard::open(array, other, root);
+    if (!mine.ok()) return mine.status();
+    if (!its.ok()) return its.status();
+    const auto chunk_bytes = static_cast<std::size_t>(array.chunk_bytes());
+    std::vector<std::byte> values(chunk_bytes), other_values(chunk_bytes);
+    filter::Coder coder;
+    for (std::size_t c = 0; c < mine.value().places.size(); ++c) {
+        Status status = mine.value().read(array, c, coder, values);
+        if (status.ok()) status = its.value().read(array, c, coder, other_values);
+        if (!status.ok()) return status;
+        if (values != other_values) return false;
+    }
+    return true;
 }
 
 Status read_values(const std::string& path, const Block& block, std::span<std::byte> values) {

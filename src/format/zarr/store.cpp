@@ -219,6 +219,20 @@ Status put_arrays(const storage::Place& store, const Json& arrays, bool sync, co
     });
 }
 
+/// A static field is one array without time: with other values it would change in the steps before, too.
+Status check_same_static(const std::string& member, const storage::Place& store, const Array& array) {
+    const std::string inside = array.name + "/" + array.key(0);
+    const Result<std::optional<std::int64_t>> there = store.size_of(inside);
+    if (!there.ok() || !there.value() || !storage::facts_of(member).is_there()) return there.status();
+    const Result<bool> same = has_same_values(array, member, store.path_of(inside), store.path());
+    if (!same.ok() || same.value()) return same.status();
+    return {
+        ErrorCode::invalid_argument,
+        store.path_of(array.name) +
+            ": the static field has other values than in an earlier step: in a series of the format zarr it "
+            "is one array, without time"};
+}
+
 /// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is
 /// read.
 Status place_shards(const std::string& folder, const storage::Place& store, const Group& group,
@@ -234,6 +248,11 @@ Status place_shards(const std::string& folder, const storage::Place& store, cons
         if (!found.ok()) return found.status();
         sizes = std::move(found).value();
         if (sizes.size() != arrays.size()) return damaged(folder, "it has not a file for each of its fields");
+    }
+    for (std::size_t f = 0; f < arrays.size(); ++f) {
+        if (arrays[f].has_time || !group.arrays.contains(arrays[f].name)) continue;
+        Status same = check_same_static(storage::member_path(folder, f), store, arrays[f]);
+        if (!same.ok()) return same;
     }
     Status status = for_each_parallel(
         arrays.size(), how.pace ? store.limits().num_at_once : 1, "hakobi-zarr", [&](std::size_t f) {
@@ -358,6 +377,18 @@ Status check_names(const Json& group_arrays, const StepDescription& step, std::s
     return {};
 }
 
+/// A step whose run brought static fields in a step that was lost would be read without them.
+Status check_statics(const Group& group, const StepDescription& step, const std::string& folder) {
+    for (const std::string& name : step.read_with) {
+        const auto found = group.arrays.find(name);
+        if (found != group.arrays.end() && !has_time(*found)) continue;
+        return {ErrorCode::invalid_argument,
+                folder + ": the static field " + name +
+                    ", which an earlier step brought, is not in the series: that step was lost"};
+    }
+    return {};
+}
+
 class GroupFields final : public StoredFields {
   public:
     explicit GroupFields(Json arrays) : arrays_(std::move(arrays)) {}
@@ -414,6 +445,7 @@ Status add_step(const std::string& folder, const storage::Place& store, std::int
             return status;
         if (Status status = check_like(group.arrays, arrays.value()); !status.ok()) return status;
         if (Status status = check_names(group.arrays, step, arrays.value()); !status.ok()) return status;
+        if (Status status = check_statics(group, step, folder); !status.ok()) return status;
         Status status = place_shards(folder, store, group, arrays.value(), number, how);
         if (status.ok()) status = put_time(store, group, number, step.time, how.sync);
         const Json before = group.arrays;

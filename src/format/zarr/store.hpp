@@ -61,6 +61,11 @@ Result<std::optional<Group>> read_group(const storage::Place& store);
 /// in_place_of_step for the number.
 Result<FoundStep> read_stored(const storage::PlacePtr& store, std::int64_t number);
 
+/// Whether two shards of an array, files of their own, have the same values, however they are packed;
+/// `root`: the second one's store.
+Result<bool> has_same_values(const Array& array, const std::string& shard, const std::string& other,
+                             const std::string& root);
+
 Result<std::unique_ptr<StoredFields>> fields_in(const storage::Place& store);
 /// 1 to 4; `folder` is gone afterwards. Done before as far as it was killed, it is done to the end. exists
 /// where the group has another step of that number. Attributes that others have put into the group's

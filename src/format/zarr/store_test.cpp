@@ -42,11 +42,16 @@ class ZarrStore : public ::testing::Test {
     static StepDescription step_of(double time, std::vector<FieldDescription> fields) {
         return {.title = {}, .time_units = "s", .time = time, .axes = {}, .fields = std::move(fields)};
     }
-    Status add(std::int64_t number, const StepDescription& step, const Adding& how = {}) {
+    /// Every byte of the values is `byte`.
+    Status add(std::int64_t number, const StepDescription& step, const Adding& how = {}, char byte = '0') {
         const std::string members = folder / "members";
         const Result<Layout> layout = find_format("zarr").value()->lay_out(step);
         fs::remove_all(members);
         Status status = storage::make_joined(members, layout.value().members);
+        for (std::size_t m = 0; m < layout.value().members.size(); ++m) {
+            const fs::path member = storage::member_path(members, m);
+            std::ofstream(member, std::ios::in) << std::string(fs::file_size(member), byte);
+        }
         return status.ok() ? add_step(members, *storage::open_place(store), number, step, how) : status;
     }
     void change(const std::function<void(Json&)>& by, const std::string& name = "zarr.json") const {
@@ -185,6 +190,39 @@ TEST_F(ZarrStore, FieldsFindTheirCoordinatesInEarlierSteps) {
     EXPECT_EQ(fields.value()->take(step_of(2, {t})).code(), ErrorCode::invalid_argument);
     t.coordinates = {"lat"};
     EXPECT_TRUE(fields.value()->take(step_of(2, {t})).ok());
+}
+
+TEST_F(ZarrStore, TakesNoStepWhoseStaticFieldsWereLost) {
+    StepDescription later = step_of(1, {field("eta")});
+    later.read_with = {"mask"};
+    const Status refused = add(1, later);
+    EXPECT_EQ(refused.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(refused.text().find("the static field mask"), std::string::npos) << refused.text();
+    EXPECT_FALSE(fs::exists(store));
+    ASSERT_TRUE(add(0, step_of(0, {field("eta")})).ok());
+    EXPECT_EQ(add(1, later).code(), ErrorCode::invalid_argument);
+    ASSERT_TRUE(add(1, step_of(1, {field("eta"), field("mask", true)})).ok());
+    EXPECT_TRUE(add(2, {.title = {},
+                        .time_units = "s",
+                        .time = 2,
+                        .axes = {},
+                        .fields = later.fields,
+                        .read_with = {"mask"}})
+                    .ok());
+}
+
+TEST_F(ZarrStore, AStaticFieldKeepsItsValues) {
+    StepDescription step = step_of(0, {field("eta"), field("mask", true)});
+    ASSERT_TRUE(add(0, step, {}, 'a').ok());
+    step.time = 1;
+    EXPECT_TRUE(add(1, step, {}, 'a').ok());
+    step.time = 2;
+    const Status refused = add(2, step, {}, 'b');
+    EXPECT_EQ(refused.code(), ErrorCode::invalid_argument) << refused.text();
+    EXPECT_EQ(read_group(*storage::open_place(store)).value()->times.size(), 2U);
+    std::string mask;
+    std::ifstream(store / "mask/c.0.0") >> mask;
+    EXPECT_EQ(mask, std::string(48, 'a'));
 }
 
 TEST_F(ZarrStore, ANameStandsForOneThingInAllSteps) {

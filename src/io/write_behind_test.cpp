@@ -13,7 +13,9 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
+#include "io/hidden_writes.hpp"
 #include "io/policy.hpp"
+#include "storage/range_lock.hpp"
 
 namespace hakobi::io {
 namespace {
@@ -91,6 +93,19 @@ TEST_F(WriteBehindTest, OthersSeeWhatIsOnItsWay) {
     EXPECT_FALSE(meets(0, 2000));
     EXPECT_EQ(WriteBehind::end_bytes(other_.get()), 0);
     EXPECT_FALSE(behind_->is_any());
+}
+
+/// Such as flock(2) of a reader on NFS makes of it.
+TEST_F(WriteBehindTest, WholeFileLocksOfOthersAreNoneOfOurs) {
+    const Descriptor foreign(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+    for (const short type : {F_RDLCK, F_WRLCK}) {
+        struct flock whole = storage::lock_on(type, 0, 0);
+        ASSERT_EQ(storage::change_lock(foreign.get(), F_OFD_SETLK, whole), 0);
+        EXPECT_FALSE(meets(0, 100));
+        EXPECT_FALSE(meets(50, 50));
+        EXPECT_EQ(WriteBehind::end_bytes(other_.get()), 0);
+        EXPECT_EQ(HiddenWrites::is_held(other_.get()), 0);
+    }
 }
 
 TEST_F(WriteBehindTest, AnErrorIsTheFirstOnesAndToldOnce) {

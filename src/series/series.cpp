@@ -345,7 +345,8 @@ Status take_stage(const std::string& prefix, IfExists if_exists) {
         if (home.ok()) tell(prefix, home.value(), "is given up");
         return home.status();
     }
-    if (!is_staged(prefix)) return {};
+    const Result<std::optional<Marker>> marker = read_marker(prefix);
+    if (!marker.ok() || !marker.value()) return marker.status();
     Result<Series> series = find_series(prefix);
     if (!series.ok()) return series.status();
     if (series.value().holds_steps()) return holds_already(prefix, series.value());

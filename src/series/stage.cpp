@@ -346,7 +346,8 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     series = find_series(staged);
     if (!series.ok()) return series.status();
     const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();
-    if (!is_empty && !removes) return result;
+    // Who goes on with nothing leaves the way to steps that may come when what they need is back.
+    if (!is_empty && (!removes || gaps == Gaps::left)) return result;
     if (Status status = end_stage(prefix, marker, lock.value()); !status.ok()) return status;
     return result;
 }

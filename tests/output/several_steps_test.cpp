@@ -294,6 +294,14 @@ TEST_F(SeveralSteps, GoOnInTheFileOfTheRunThatIsResumedIfItsStaticFieldsAreTheSa
     }
 }
 
+/// mpirun gives the environment to its own node's ranks alone.
+TEST_F(SeveralSteps, ByAVariableThatSomeRanksLackAreRefused) {
+    if (comm.rank() == 0) setenv("HAKOBI_STEPS_PER_FILE", "all", 1);
+    const Error error = error_of([&] { write(comm, folder + "/run", {.method = "root"}, 0, 2); });
+    unsetenv("HAKOBI_STEPS_PER_FILE");
+    EXPECT_EQ(error.code(), comm.size() > 1 ? ErrorCode::invalid_argument : ErrorCode::ok) << error.what();
+}
+
 TEST_F(SeveralSteps, AreRefusedWhereTheyCannotBe) {
     const auto code_of = [&](OutputOptions options) {
         return to_string(error_of([&] { (void)Output::create(comm, folder + "/run", options); }).code());

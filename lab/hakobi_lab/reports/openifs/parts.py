@@ -52,7 +52,8 @@ class Size:
     rounds: int
 
 
-SHORT = Size(("--levels", "10"), ("--levels", "20"), "6", "T95", (1, 2, 4), 8, 3)
+#: A round of all parts takes about 75 s.
+SHORT = Size(("--levels", "10"), ("--levels", "20"), "6", "T95", (1, 2, 4), 8, 7)
 #: A round of all parts takes about four minutes.
 USUAL = Size(("--levels", "20"), ("--levels", "60"), "24", "T159", (1, 2, 4, 8), 16, 7)
 #: Less time than this is for the short size.

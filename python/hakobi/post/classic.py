@@ -31,6 +31,8 @@ from hakobi.post.source import (
 _TYPES = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 _MOST_ENTRIES, _MOST_HEADER_BYTES = 100_000, 64 << 20
+#: No file is so large.
+_MOST_OFFSET_BYTES = 1 << 60
 _STREAMING = {4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
 
 
@@ -111,7 +113,10 @@ class _Header:
         attributes, kind, _ = self._attributes(), self._number(4), self._count()
         if kind not in _TYPES or any(d >= len(self.dimensions) for d in dimensions):
             raise self._damage()
-        return _Variable(name, dimensions, attributes, np.dtype(_TYPES[kind]), self._number(self._offset_bytes))
+        begin = self._number(self._offset_bytes)
+        if not 0 <= begin < _MOST_OFFSET_BYTES:
+            raise self._damage()
+        return _Variable(name, dimensions, attributes, np.dtype(_TYPES[kind]), begin)
 
 
 def survey(file: OpenFile) -> Found:

@@ -285,10 +285,15 @@ def _decode(this: Field, raw: Array) -> Array:
     missing = None
     for fill in this.fill:
         if not math.isnan(fill):
-            found = raw == raw.dtype.type(fill)
+            try:
+                typed = raw.dtype.type(fill)
+            except OverflowError:  # no value of the field's type, so none of its values
+                continue
+            found = raw == typed
             missing = found if missing is None else missing | found
     if this.packing is not None:
-        values = values * this.packing[0] + this.packing[1]
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite, or no number: shown as missing
+            values = values * this.packing[0] + this.packing[1]
     if missing is not None and missing.any():
         values = values.copy() if values is raw else values
         values[missing] = np.nan

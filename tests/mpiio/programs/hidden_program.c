@@ -82,8 +82,8 @@ static void start(const char* cell, int round) {
     memset(mine, 0, block);  // the memory is the program's again
 }
 
-// The same, and counts it where it was not stored. A look at the bytes waits for its turn behind what is under
-// way, one at the size does not.
+// The same, and counts it where it was not stored. A look at the bytes waits for its turn behind what is
+// under way, one at the size does not.
 static void begin(const char* cell, int round) {
     start(cell, round);
     struct stat known;

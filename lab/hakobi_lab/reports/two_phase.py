@@ -37,7 +37,10 @@ _LARGEST_BUFFER = 32 * _MIB
 _ALL_SIZES = [256 * _KIB << i for i in range(9)]
 #: Where less than so long is left for a sweep: three samples of each say more than two of twice as many.
 _ALL_SIZES_S = 600.0
-_FEWER_SIZES = [256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB, _LARGEST_BUFFER]
+_FEWER_SIZES = {
+    PVFS2: [512 * _KIB, _MIB, 4 * _MIB, 16 * _MIB],
+    LUSTRE: [256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB, _LARGEST_BUFFER],
+}
 _FILE_BYTES = {PVFS2: 64 * _MIB, LUSTRE: 128 * _MIB}
 _JOB_S = 30.0  #: of a job with a handful of samples of each variant, where a call takes a second
 _TRACES_S = 5.0  #: two runs of a second, and their starts
@@ -92,7 +95,8 @@ def _sweep(
 
 
 def _sweep_plan(order: Order, model: StorageModel, ranks: tuple[int, ...], budget_s: float) -> session.Plan:
-    sizes = [256 * _KIB, _MIB] if order.smallest else _FEWER_SIZES if budget_s < _ALL_SIZES_S else _ALL_SIZES
+    usual = _FEWER_SIZES[model] if budget_s < _ALL_SIZES_S else _ALL_SIZES
+    sizes = [256 * _KIB, _MIB] if order.smallest else usual
     return session.Plan(
         ranks=ranks,
         cb_bytes=tuple(sizes),

@@ -194,12 +194,17 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned n
     return taken;
 }
 
-bool make_queue_comm(FileComm& comm) {
+Status make_engine_comm(FileComm& comm) {
     try {
         if (!comm.engine) comm.engine = Comm::duplicate(comm.comm);
-    } catch (const Error&) {  // on all ranks: the MPI library has no communicator left
-        return false;
+        return {};
+    } catch (const Error& error) {
+        return {error.code(), error.what()};
     }
+}
+
+bool make_queue_comm(FileComm& comm) {
+    if (!make_engine_comm(comm).ok()) return false;
     if (comm.queue) return true;
     if (!node::make_apart(comm.engine, comm.queue).ok()) return false;
     comm.queue_cores = own_cores();

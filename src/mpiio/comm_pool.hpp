@@ -5,6 +5,7 @@
 #include <hakobi/comm.hpp>
 #include <memory>
 
+#include "base/status.hpp"
 #include "base/thread.hpp"
 
 namespace hakobi::mpiio {
@@ -46,6 +47,9 @@ struct FileComm {
                                                   const std::function<unsigned(std::int64_t)>& flags_of,
                                                   unsigned& flags);
 
+/// Makes `comm.engine` where it is not there. Collective over it. The MPI library may have no communicator
+/// left: the same error on all ranks.
+Status make_engine_comm(FileComm& comm);
 /// Makes `comm.queue` where it is not there. Collective over it. Returns whether it is there, alike on all
 /// ranks of a node.
 [[nodiscard]] bool make_queue_comm(FileComm& comm);

@@ -35,12 +35,8 @@ void add(io::EngineCounters& sum, const io::EngineCounters& part) {
 }  // namespace
 
 mpi::Agreed EngineSide::open(const FileFacts& facts, const io::EngineOptions& options, bool is_path_shown) {
+    if (Status made = make_engine_comm(*facts.comms); !made.ok()) return {std::move(made)};
     Comm& comm = facts.comms->engine;
-    try {
-        if (!comm) comm = Comm::duplicate(facts.comms->comm);
-    } catch (const Error& error) {  // the same on all ranks
-        return {Status(error.code(), error.what())};
-    }
     std::unique_ptr<io::Engine> engine;
     mpi::Agreed agreed = io::Engine::open(
         comm, {facts.opened_path(), facts.can_write(), is_path_shown ? facts.real_path() : facts.name, true},

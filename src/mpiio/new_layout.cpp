@@ -26,7 +26,6 @@ int count_nodes(MPI_Comm comm) {
         num_nodes = with_nodes.num_nodes();
         with_nodes.free();
     } catch (const Error&) {  // on all ranks: the MPI library has no communicator left
-        num_nodes = 1;
     }
     PMPI_Comm_free(&own);
     return num_nodes;

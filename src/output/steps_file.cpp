@@ -52,8 +52,9 @@ Result<bool> has_statics(const Setup& setup, const StepDraft& draft, const std::
         const format::FieldDescription& field = draft.fields()[f];
         const bool is_scalar = field.global.empty();
         if (!is_static(field) || (is_scalar && !setup.is_rank_0())) continue;
-        const auto at = std::ranges::find_if(
-            found.fields, [&](const format::FoundField& one) { return one.shown.name == field.name; });
+        const auto at = std::ranges::find_if(found.fields, [&](const format::FoundField& one) {
+            return one.shown.name == field.name && one.shown.on == On::grid && !one.is_of_mesh;
+        });
         if (at == found.fields.end()) return false;
         const std::int64_t element_bytes = format::bytes_of(field.type);
         for (const HeldBlock& held : draft.held()[f]) {

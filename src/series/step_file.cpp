@@ -148,18 +148,6 @@ Status create_step(const std::string& path, const format::Layout& layout,
     return status;
 }
 
-/// The description of the step whose members are in the folder.
-static Result<format::StepDescription> read_description(const std::string& folder) {
-    const Result<std::vector<std::byte>> bytes =
-        storage::read_whole(description_path(folder), {.regular_only = true});
-    if (bytes.status().code() == ErrorCode::not_found)
-        return Status(ErrorCode::format, description_path(folder) + " is missing");
-    if (!bytes.ok()) return bytes.status();
-    Result<format::StepDescription> step = format::decode_step(bytes.value());
-    if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());
-    return step;
-}
-
 Status finish_step(const std::string& part, const std::string& path, bool sync) {
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);
@@ -172,8 +160,13 @@ Status finish_step(const std::string& part, const std::string& path, bool sync) 
 }
 
 Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how) {
-    const Result<format::StepDescription> step = read_description(folder);
-    if (!step.ok()) return step.status();
+    const Result<std::vector<std::byte>> bytes =
+        storage::read_whole(description_path(folder), {.regular_only = true});
+    if (bytes.status().code() == ErrorCode::not_found)
+        return {ErrorCode::format, description_path(folder) + " is missing"};
+    if (!bytes.ok()) return bytes.status();
+    const Result<format::StepDescription> step = format::decode_step(bytes.value());
+    if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());
     const format::Format& format = *format_of_step(path);
     if (Status status = format::check_description(step.value(), format.rules()); !status.ok())
         return {ErrorCode::format, folder + ": " + status.text()};

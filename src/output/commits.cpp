@@ -1,7 +1,6 @@
 #include "output/commits.hpp"
 
 #include <cassert>
-#include <ranges>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -61,8 +60,7 @@ void Commits::keep(const series::Step& step) {
 }
 
 void Commits::discard() noexcept {
-    const std::vector<std::string> all = std::exchange(left_, {});
-    for (const std::string& left : all | std::views::reverse) storage::discard_file(left);
+    for (; !left_.empty(); left_.pop_back()) storage::discard_file(left_.back());
     // If this fails, a run that resumes cuts it.
     if (!committed_.begins.empty())
         (void)guarded("cutting", [&] {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <ranges>
 
 #include "base/clock.hpp"
 #include "mpi/messages.hpp"
@@ -58,8 +57,7 @@ std::string HiddenSteps::names() const {
 
 void HiddenSteps::abandon(Method& method) {
     // The youngest first: a kill on the way leaves none behind one that is gone.
-    for (const Accepted& step : steps_ | std::views::reverse) method.abandon(step.names);
-    steps_.clear();
+    for (; !steps_.empty(); steps_.pop_back()) method.abandon(steps_.back().names);
 }
 
 }  // namespace hakobi::output

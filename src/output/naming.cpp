@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstdio>
 #include <functional>
-#include <ranges>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -187,11 +186,10 @@ void Naming::discard() noexcept {
     }
     // The youngest first, as series::remove_parts does.
     commits_.discard();
-    for (const std::string& part : parts_ | std::views::reverse) {
-        storage::discard_file(part);
-        storage::discard_file(series::whole_path(part));
+    for (; !parts_.empty(); parts_.pop_back()) {
+        storage::discard_file(parts_.back());
+        storage::discard_file(series::whole_path(parts_.back()));
     }
-    parts_.clear();
 }
 
 }  // namespace hakobi::output

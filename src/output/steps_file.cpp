@@ -21,9 +21,9 @@ namespace {
 
 /// In an order that does not depend on where a static field was put.
 std::vector<format::FieldDescription> sorted(std::vector<format::FieldDescription> fields) {
-    const auto statics = std::ranges::stable_partition(
-        fields, [](const format::FieldDescription& field) { return !field.is_static; });
-    std::ranges::sort(statics, {}, &format::FieldDescription::name);
+    std::ranges::stable_sort(fields, {}, [](const format::FieldDescription& field) {
+        return std::pair(field.is_static, field.is_static ? field.name : std::string());
+    });
     return fields;
 }
 

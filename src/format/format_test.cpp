@@ -444,6 +444,14 @@ TEST(Netcdf4Layout, OfManyGigabytesHoldsOnlyMetadata) {
     EXPECT_LT(bytes, 100'000U);
 }
 
+TEST(Formats, RefuseMoreChunksThanAnIndexCanName) {
+    const Format& zarr = *format_with(".zarr");
+    EXPECT_TRUE(zarr.check(step_of({}, {field("a", {std::int64_t{1} << 42})})).ok());
+    const Status status = zarr.check(step_of({}, {field("a", {std::int64_t{1} << 52})}));
+    EXPECT_EQ(status.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(status.text().find("field a: it has "), std::string::npos) << status.text();
+}
+
 TEST(Netcdf4Layout, OfManyFieldsGoesOn) {
     std::vector<FieldDescription> fields;
     for (int f = 0; f < 300; ++f) fields.push_back(field("f" + std::to_string(f), {8, 8}));

@@ -22,7 +22,8 @@ std::string size_text(std::int64_t bytes) {
 std::string servers_text(const std::vector<int>& servers) {
     constexpr std::size_t most_named = 8;
     bool is_run = servers.size() > 2;
-    for (std::size_t i = 1; i < servers.size() && is_run; ++i) is_run = servers[i] == servers[i - 1] + 1;
+    for (std::size_t i = 1; i < servers.size() && is_run; ++i)
+        is_run = servers[i] - std::int64_t{1} == servers[i - 1];
     if (is_run) return std::to_string(servers.front()) + " to " + std::to_string(servers.back());
     std::string text;
     for (std::size_t i = 0; i < std::min(servers.size(), most_named); ++i)

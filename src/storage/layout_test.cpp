@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "units.hpp"
 
 namespace hakobi::storage {
@@ -30,6 +32,12 @@ TEST(Layout, PlainStripesGoRoundTheServers) {
     EXPECT_EQ(stripe.object, 1);
     EXPECT_EQ(layout.num_servers(), 3);
     EXPECT_EQ(layout.text(), "3 stripes of 1 MiB on servers 7, 2, 9");
+}
+
+TEST(Layout, OfAnyServerNumbersHasAText) {
+    constexpr int highest = std::numeric_limits<int>::max();
+    EXPECT_EQ(Layout::plain({mib, 3, {highest, -highest - 1, 0}}).text(),
+              "3 stripes of 1 MiB on servers 2147483647, -2147483648, 0");
 }
 
 TEST(Layout, ServersThatAreNotKnownAreNumbered) {

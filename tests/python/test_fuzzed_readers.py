@@ -21,6 +21,7 @@ import pytest
 
 from hakobi.errors import HakobiError, InputError
 from hakobi.post import grib_keys, indexing
+from hakobi.post.grib_scan import Record
 from hakobi.post.opening import open_step
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.staged import staged_text
@@ -130,6 +131,15 @@ def test_a_grib_file(tmp_path: Path, edition: int, fresh_seed: int, monkeypatch:
         pytest.skip("ecCodes' samples are not installed")
     path.write_bytes(b"".join((samples / name).read_bytes() for name in names))
     assert fuzz(fresh_seed, {path: path.read_bytes()}, lambda: open_step(path).close()) > 0
+
+
+def test_a_grib_file_whose_product_ends_before_its_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grib_keys, "grib_texts", lambda *_: dict.fromkeys(grib_keys._KEYS, "unknown"))
+    one = bytes(11) + b"\x00\x07\xd7\x03\x17\x0c\x00\x00" + bytes(2)
+    product = bytearray(34)
+    product[8], product[17], product[23] = 1, 1, 255  # a member's template; hours; no scale factor
+    record = Record(2, 0, {1: one, 3: bytes(72), 4: bytes(product), 5: bytes(21)}, False, (0, 0))
+    assert grib_keys.KeyReader().of(record, lambda: b"").member == "unknown"  # ecCodes was asked
 
 
 def group(folder: Path) -> Iterator[tuple[Path, bytes]]:

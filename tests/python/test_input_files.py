@@ -116,6 +116,21 @@ def test_values_that_hdf5_keeps_elsewhere_or_in_another_form(tmp_path: Path) -> 
     assert "numbers of another form" in found["why"]["narrow"]
 
 
+@pytest.mark.parametrize("name", ["time", "x"])
+def test_a_chunk_larger_than_any_file_is_refused(tmp_path: Path, name: str) -> None:
+    with h5py.File(tmp_path / "run_000000.nc", "w") as file:
+        file["eta"] = np.zeros((1, 4))
+        for at, (scale, length) in enumerate({"time": 1, "x": 4}.items()):
+            chunks = (1 << 28,) if scale == name else (length,)
+            file.create_dataset(scale, (length,), "f8", maxshape=(None,), chunks=chunks)
+            file[scale].make_scale(scale)
+            file["eta"].dims[at].attach_scale(file[scale])
+    kind, text = read(tmp_path, "eta")["error"]
+    assert kind == "FormatError"
+    assert "impossible chunk" in text
+    assert "run_000000.nc" in text
+
+
 def test_a_link_to_a_pipe_is_no_field(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with h5py.File(tmp_path / "run_000000.nc", "w") as file:

@@ -22,6 +22,8 @@ _UNITS_S = {0: 60, 1: 3600, 2: 86400, 10: 10800, 11: 21600, 12: 43200, 13: 1}
 _UNITS_1_S = {**{k: v for k, v in _UNITS_S.items() if k < 13}, 254: 1}
 #: Product definitions of edition 2 -> where the end of their interval stands (an index), None for an instant.
 _ENDS = {0: None, 1: None, 8: 34, 11: 37}
+#: Those of a member of an ensemble, whose number is at 35.
+_MEMBERS = (1, 11)
 #: Types of level by code table 4.5, and by edition 1's table 3, whose numbers are coordinates.
 _LEVELS_2, _LEVELS_1 = {100: "pl", 105: "ml"}, {100: "pl", 109: "ml"}
 _KEYS = (
@@ -121,7 +123,8 @@ def _of_2(record: Record) -> tuple[tuple[object, ...], dict[str, Any]]:
     one, product = record.sections[1], record.sections[4]
     template = int.from_bytes(product[7:9], "big")
     whole = (2, record.discipline, one, record.sections[3], product, record.sections[5][9:11])
-    if template not in _ENDS or len(product) < 34 or one[11] > 1 or product[17] not in _UNITS_S:
+    least = 36 if template in _MEMBERS else 34
+    if template not in _ENDS or len(product) < least or one[11] > 1 or product[17] not in _UNITS_S:
         return whole, {}
     base_s = _seconds(int.from_bytes(one[12:14], "big"), *one[14:19])
     end = _ENDS[template]
@@ -142,7 +145,7 @@ def _of_2(record: Record) -> tuple[tuple[object, ...], dict[str, Any]]:
         if product[22] in _LEVELS_2 and product[28] == 255:
             own |= {"levtype": _LEVELS_2[product[22]]}
             ranges.append((23, 28))
-    if template in (1, 11):
+    if template in _MEMBERS:
         own |= {"member": str(product[35])}
         ranges.append((35, 36))
     kind = (2, record.discipline, _masked(one, (12, 19)), record.sections[3], _masked(product, *ranges),

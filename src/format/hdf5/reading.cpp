@@ -316,8 +316,22 @@ void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::
     field.why_library.clear();
 }
 
+void check_chunk(hid_t dataset) {
+    constexpr std::int64_t least_limit_bytes = std::int64_t{64} << 20;  // compressed, it may exceed its file
+    const Handle properties(H5Dget_create_plist(dataset), H5Pclose, "H5Dget_create_plist");
+    if (H5Pget_layout(properties) != H5D_CHUNKED) return;
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    const int rank = check(H5Pget_chunk(properties, H5S_MAX_RANK, chunk.data()), "H5Pget_chunk");
+    const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
+    auto left = static_cast<hsize_t>(std::max(ReadDriver::size_of(dataset), least_limit_bytes)) /
+                std::max<std::size_t>(H5Tget_size(type), 1);
+    for (int d = 0; d < rank; ++d) left /= std::max<hsize_t>(chunk[static_cast<std::size_t>(d)], 1);
+    if (left == 0) throw Hdf5Failure("it has an impossible chunk");
+}
+
 double read_time(hid_t file, hid_t dataset, std::int64_t& offset_bytes) {
     double time = 0;
+    check_chunk(dataset);
     check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &time), "H5Dread");
     const Handle type(H5Dget_type(dataset), H5Tclose, "H5Dget_type");
     FoundField as_field;
@@ -342,6 +356,7 @@ std::vector<double> read_times(hid_t dataset) {
     constexpr std::int64_t least_bytes = 8;
     if (extents.size() != 1 || extents[0] < 1 || extents[0] > ReadDriver::size_of(dataset) / least_bytes)
         throw Hdf5Failure("it has an impossible number of steps");
+    check_chunk(dataset);
     std::vector<double> times(static_cast<std::size_t>(extents[0]));
     check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, times.data()), "H5Dread");
     return times;

@@ -75,6 +75,9 @@ void locate(hid_t file, hid_t dataset, FoundField& field);
 /// extents: where each is, if it is stored as one chunk without filters.
 void locate_steps(hid_t dataset, const std::vector<std::int64_t>& of_step, std::int64_t num_steps,
                   FoundField& field);
+/// Throws where a chunk of the data set, for which the library would make room, is larger than 64 MiB and
+/// than the file: reads of a whole data set come after it.
+void check_chunk(hid_t dataset);
 /// The one value of a data set of one dimension, a step's time, and where it is
 /// (FoundStep::time_offset_bytes).
 [[nodiscard]] double read_time(hid_t file, hid_t dataset, std::int64_t& offset_bytes);

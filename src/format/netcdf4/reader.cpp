@@ -149,6 +149,7 @@ class NetcdfReader {
             if (extents[0] / most_packed > ReadDriver::size_of(dataset))
                 throw Hdf5Failure("the values of " + name + " are not in the file");
             axis.values.resize(static_cast<std::size_t>(extents[0]));
+            check_chunk(dataset);
             check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, axis.values.data()),
                   "H5Dread");
         }

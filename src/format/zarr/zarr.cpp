@@ -17,6 +17,8 @@ namespace {
 
 /// Members begin at whole pages, so that accesses that are aligned in the step are in its files.
 constexpr std::int64_t alignment_bytes = 4096;
+/// A field of 64 TiB in a step has so many; every rank makes their index.
+constexpr std::int64_t most_chunks = std::int64_t{1} << 26;
 
 /// Places a field's member behind those before it.
 void add_member(Layout& layout, const FieldDescription& field, std::span<const StoredChunk> chunks) {
@@ -109,6 +111,12 @@ class Zarr final : public Format {
                 return status;
         }
         for (const FieldDescription& field : step.fields) {
+            const std::int64_t num_chunks = zarr::array_of(field, field.dims).num_chunks_in_all();
+            if (num_chunks > most_chunks) {
+                return {ErrorCode::invalid_argument,
+                        "field " + field.name + ": it has " + std::to_string(num_chunks) +
+                            " chunks, and format zarr takes " + std::to_string(most_chunks)};
+            }
             if (Status status =
                     check_texts("field " + field.name, zarr::array_of(field, field.dims).attributes);
                 !status.ok())

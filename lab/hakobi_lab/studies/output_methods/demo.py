@@ -49,9 +49,11 @@ MODEL = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
 #: the bytes.
 METHODS = ("root", "pipelined" + HIDDEN)
 ROUNDS = 4
-#: Each rank's share of a run of the study. Two ranks compute for three seconds; their output occupies the
-#: storage for three quarters of that. Many steps: only the last one of a run cannot be hidden.
+#: Each rank's share of a run of the study: two ranks compute for two to four seconds. Many steps: only the last
+#: one of a run cannot be hidden.
 HOURS_A_RANK, STEPS_A_RANK = 2.625, 15
+#: Part of the run's time for which its output may occupy the storage: a faster machine writes fewer steps.
+BUSY_SHARE = 0.7
 STUDY_ARGUMENTS = ("--resolution", "10")
 #: The run to look at: long enough for the wave to reach the farthest gauge.
 WAVE_HOURS = 9.0
@@ -80,7 +82,8 @@ def demo(folder: Path) -> int:
         f"{bytes_text(KEPT_BYTES)} stay in {folder}."
     )
     with files.own_folder(place) as modelled:
-        result = session.execute(_plan(ranks, Path(modelled)), folder / "runs.jsonl")
+        steps = _num_steps(program, Path(modelled), ranks)
+        result = session.execute(_plan(ranks, steps, Path(modelled)), folder / "runs.jsonl")
     if result.summary is None:
         result.outcome.end.check()
         raise RunError(f"not one run with output and one without in {BUDGET_S:g} s: {_busy()}")
@@ -97,8 +100,18 @@ def demo(folder: Path) -> int:
     return result.exit_status()
 
 
-def _plan(ranks: int, modelled: Path) -> Plan:
-    extent = ("--hours", f"{HOURS_A_RANK * ranks:g}", "--steps-out", str(STEPS_A_RANK * ranks))
+def _num_steps(program: Program, folder: Path, ranks: int) -> int:
+    """As many as BUSY_SHARE allows, by one run without output."""
+    most = STEPS_A_RANK * ranks
+    extent = ("--hours", f"{HOURS_A_RANK * ranks:g}", "--steps-out", str(most))
+    with progress.phase("how long a run takes without output", 4):
+        record = _run(program, ["--method", "none", "--output", str(folder / APP), *extent, *STUDY_ARGUMENTS], folder)
+    step_bytes = RUN_BYTES / (STEPS_A_RANK * 2)
+    return max(ranks, min(most, int(BUSY_SHARE * record["time_s"] * MODEL.bandwidth_mb_s * 1e6 / step_bytes)))
+
+
+def _plan(ranks: int, steps: int, modelled: Path) -> Plan:
+    extent = ("--hours", f"{HOURS_A_RANK * ranks:g}", "--steps-out", str(steps))
     return Plan(
         app=APP,
         methods=METHODS,
@@ -176,18 +189,23 @@ def _busy() -> str:
 
 def _remove_old(folder: Path) -> None:
     """Removes what an earlier demonstration left, and nothing else."""
-    for pattern in (f"{APP}_*.nc", f"{APP}.series*.nc", "runs.jsonl", "wave.*", "times.png", "report.html"):
+    for pattern in (f"{APP}_*.nc", f"{APP}.series*.nc", "run*.jsonl", "wave.*", "times.png", "report.html"):
         for path in folder.glob(pattern):
             path.unlink()
 
 
 def _run_wave(program: Program, folder: Path, expected_s: float) -> Record:
     """The run to look at, on as many ranks as there are cores, at most 2."""
-    json = folder / "wave.jsonl"
     extent = ["--hours", f"{WAVE_HOURS:g}"]
-    arguments = ["--method", "pipelined", "--output", str(folder / APP), "--json", str(json), *extent, *WAVE_ARGUMENTS]
+    arguments = ["--method", "pipelined", "--output", str(folder / APP), *extent, *WAVE_ARGUMENTS]
     with progress.phase("the wave crosses the North Pacific, to be looked at", expected_s):
-        finished = launch.run(program, arguments, _ranks(), timeout_s=600)
+        return _run(program, arguments, folder)
+
+
+def _run(program: Program, arguments: list[str], folder: Path) -> Record:
+    """One run on as many ranks as the study's; its record."""
+    json = folder / "run.jsonl"
+    finished = launch.run(program, [*arguments, "--json", str(json)], _ranks(), timeout_s=600)
     launch.check(finished, APP)
     told = records.read(json) if json.exists() else []
     json.unlink(missing_ok=True)

@@ -13,6 +13,14 @@ bool is_short(std::int64_t size_bytes, std::int64_t piece_bytes) {
     return size_bytes <= policy().short_request && piece_bytes >= policy().short_request_piece;
 }
 
+/// Every byte is wanted twice or more: two-phase I/O reads it once. Between nodes each rank would get it by
+/// messages of its own, and their caches have it after the first.
+bool is_wanted_by_several(const FileSetting& setting, const Facts& facts) {
+    const RequestTotals& totals = facts.totals;
+    return setting.is_one_node && !facts.is_write &&
+           totals.size_bytes / 2 >= totals.end_bytes - totals.begin_bytes;
+}
+
 struct PathAndWhy {
     Path path;
     Why why;
@@ -60,6 +68,8 @@ PathAndWhy path_of(const FileSetting& setting, const Facts& facts) {
     if (setting.shuffle == ShuffleHint::never) return {Path::own_pieces, Why::hint_never};
     if (setting.shuffle == ShuffleHint::always) return {Path::two_phase, Why::hint_always};
     if (is_hidden_now(facts)) return {Path::two_phase, Why::hidden};
+    if (totals.service != Service::from_memory && is_wanted_by_several(setting, facts))
+        return {Path::two_phase, Why::wanted_by_several};
     if (totals.smallest_mean_piece_bytes >= setting.large_piece_bytes)
         return {Path::own_pieces, Why::large_pieces};
     if (totals.service == Service::from_memory) return in_memory(setting, facts);
@@ -106,6 +116,8 @@ const char* text_of(Why why) {
             return "hidden writes to the same bytes come first";
         case Why::one_rank_has_data:
             return "one rank alone has data, and the storage serves it from memory";
+        case Why::wanted_by_several:
+            return "several ranks want the same bytes, and the storage does not serve them from memory";
         case Why::large_pieces:
             return "every rank's pieces are large for any storage";
         case Why::large_pieces_in_memory:
@@ -147,6 +159,7 @@ AheadTerms terms_after(const FileSetting& setting, const Facts& facts) {
     if (totals.any.has_device_memory) return {};
     if (totals.service == Service::from_memory) return {.is_granted = true};
     const bool is_waiting = totals.service == Service::waits;
+    if (is_wanted_by_several(setting, facts)) return {};
     if (totals.smallest_mean_piece_bytes >= setting.large_piece_bytes)
         return {.is_granted = true, .is_costly_alone = is_waiting, .least_bytes = setting.large_piece_bytes};
     // So few have no more accesses in flight than an aggregator has, if each makes one. Sectors that two

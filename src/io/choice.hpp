@@ -73,6 +73,7 @@ enum class Why : std::int64_t {
     hidden,
     meets_hidden,
     one_rank_has_data,
+    wanted_by_several,
     large_pieces,
     large_pieces_in_memory,
     little_in_memory,

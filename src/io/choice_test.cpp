@@ -51,6 +51,12 @@ Facts mailboxes(Service service, bool is_write, std::int64_t num_written_runs) {
     result.num_written_runs = num_written_runs;
     return result;
 }
+Facts wanted_by_all(Service service) {
+    Facts result = with_pieces(service, false, gib);
+    result.totals.largest_size_bytes = gib;
+    result.totals.size_bytes = 8 * gib;
+    return result;
+}
 Facts hidden(Facts of) {
     of.is_hidden = true;
     return of;
@@ -121,6 +127,10 @@ const Case cases[] = {
     {"a_mebibyte_gains_nothing_by_the_shuffle", usual, with_pieces(waits, write, mib), Path::own_pieces,
      Why::large_pieces},
     {"also_on_unknown_storage", usual, with_pieces(unknown, read, mib), Path::own_pieces, Why::large_pieces},
+    {"what_all_want_is_read_once", usual, wanted_by_all(waits), Path::two_phase, Why::wanted_by_several},
+    {"also_from_unknown_storage", usual, wanted_by_all(unknown), Path::two_phase, Why::wanted_by_several},
+    {"not_from_memory", usual, wanted_by_all(memory), Path::own_pieces, Why::large_pieces},
+    {"nor_between_nodes", two_nodes, wanted_by_all(waits), Path::own_pieces, Why::large_pieces},
     {"less_than_that_does", usual, with_pieces(waits, write, mib - 1), Path::two_phase, Why::waits},
     {"unknown_storage", usual, facts(unknown, write), Path::two_phase, Why::fine_pieces},
     // Decision 4: every rank has little.
@@ -279,6 +289,14 @@ TEST_F(Terms, LargePiecesOnAnyStorage) {
     EXPECT_TRUE(is_granted());
     EXPECT_EQ(terms().least_bytes, mib);
     EXPECT_TRUE(terms().is_costly_alone);
+}
+
+TEST_F(Terms, NotForLargePiecesThatAllWant) {
+    facts_ = wanted_by_all(waits);
+    facts_.has_one_piece_a_rank = true;
+    EXPECT_FALSE(is_granted());
+    setting_.is_one_node = false;
+    EXPECT_TRUE(is_granted());
 }
 
 TEST_F(Terms, FewRanksWaitSideBySideUnlessTheyShareBytes) {

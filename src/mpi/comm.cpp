@@ -4,11 +4,14 @@
 #include <cstdlib>
 #include <hakobi/error.hpp>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/checksum.hpp"
 #include "base/copy_bytes.hpp"
+#include "base/process.hpp"
 #include "base/shared_memory.hpp"
 #include "base/thread.hpp"
 #include "mpi/comm_state.hpp"
@@ -76,20 +79,37 @@ constexpr bool is_simulated = true;
 constexpr bool is_simulated = false;
 #endif
 
-/// Collective: sets `node.comm` to those of the ranks of `comm`, which is freed, that share memory with this
-/// one. MPI calls ranks of one host a node, but they may be in containers that do not see each other's
-/// processes: whoever cannot map what the first rank has made is on another node, with those of the others
-/// that can share. That memory serves their rounds from then on.
-void find_sharing(MPI_Comm comm, OwnNode& node) {
+/// This rank's share in finding the nodes.
+struct Home {
+    /// Ranks of one machine have the same. A clone of a virtual machine may have its boot's number, and a
+    /// container another name: both decide, and who can share memory after that (find_sharing).
+    std::uint64_t machine = 0;
+    std::int64_t ranks_per_node = 0;  ///< HAKOBI_RANKS_PER_NODE, for tests of the paths between nodes; 0: all
+};
+
+Home own_home() {
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    const std::string machine = boot_id() + std::string(name, static_cast<std::size_t>(length));
+    Home home{.machine = checksum_of(std::as_bytes(std::span(machine)))};
+    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) home.ranks_per_node = std::max(0, std::atoi(text));
+    return home;
+}
+
+/// Collective: makes `node.comm` of those of its ranks that can share memory with this one. Two ranks of one
+/// machine may be in containers that do not see each other's processes: whoever cannot map what the first
+/// rank has made is on another node, with those of the others that can share. That memory serves their rounds
+/// from then on. `internal` may be `node.comm`, and stays.
+void find_sharing(MPI_Comm internal, OwnNode& node) {
     struct Offer {
         SharedMemory::Name name;
         ErrorCode code = ErrorCode::ok;
         bool is_crowded = false;  // equal on all ranks, as a rank's number of cores may not be
     };
-    for (bool is_found = false;; comm = node.comm) {
-        node.comm = comm;
-        MPI_Comm_rank(comm, &node.rank);
-        MPI_Comm_size(comm, &node.size);
+    for (bool is_found = false;;) {
+        MPI_Comm_rank(node.comm, &node.rank);
+        MPI_Comm_size(node.comm, &node.size);
         if (is_found || node.size == 1) return;
         SharedMemory memory;
         Offer offer;
@@ -98,7 +118,7 @@ void find_sharing(MPI_Comm comm, OwnNode& node) {
             offer.name = memory.name();
             offer.is_crowded = !is_simulated && node.size > num_cores();
         }
-        check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm), "MPI_Bcast");
+        check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, node.comm), "MPI_Bcast");
         ErrorCode code = offer.code;
         if (node.rank != 0 && code == ErrorCode::ok) code = SharedMemory::attach(offer.name, memory).code();
         // A lack of memory, or of descriptors, does not tell nodes apart: who needs a window will say so.
@@ -106,42 +126,55 @@ void find_sharing(MPI_Comm comm, OwnNode& node) {
         int own = shares, worst = shares;
         if (code != ErrorCode::ok)
             own = node.rank == 0 || code == ErrorCode::out_of_memory ? lacks_memory : is_apart;
-        check(MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
+        check(MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, node.comm), "MPI_Allreduce");
         if (worst != is_apart) {
             memory.forget_name();
             if (worst == shares && offer.is_crowded)
                 node.round = NodeRound(std::move(memory), node.rank, node.size);
             return;
         }
-        check(MPI_Comm_split(comm, own == is_apart ? 1 : 0, node.rank, &node.comm), "MPI_Comm_split");
-        MPI_Comm_free(&comm);
+        MPI_Comm whole = node.comm;
+        check(MPI_Comm_split(whole, own == is_apart ? 1 : 0, node.rank, &node.comm), "MPI_Comm_split");
+        MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
+        if (whole != internal) MPI_Comm_free(&whole);
         is_found = own != is_apart;
     }
 }
 
-/// Collective over `state.internal`, as `all_nodes`.
+/// Collective over `state.internal`, as `all_nodes`. Where all ranks are of one node they need no
+/// communicator besides it: making one takes 2 ms of a program's first open.
 void find_own_node(CommState& state) {
-    // HAKOBI_RANKS_PER_NODE pretends smaller nodes: tests of the paths between nodes on one machine.
-    int ranks_per_node = 0;
-    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) ranks_per_node = std::atoi(text);
-    OwnNode& node = state.node;
-    node.comm = made_by(
-        [&](MPI_Comm* made) {
-            return MPI_Comm_split_type(state.internal, MPI_COMM_TYPE_SHARED, state.rank, MPI_INFO_NULL, made);
-        },
-        "MPI_Comm_split_type", state.internal);
-    MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
-    if (ranks_per_node > 0) {
-        int rank = 0;
-        MPI_Comm_rank(node.comm, &rank);
-        MPI_Comm part = made_by(
-            [&](MPI_Comm* made) { return MPI_Comm_split(node.comm, rank / ranks_per_node, rank, made); },
-            "MPI_Comm_split", state.internal);
-        MPI_Comm_free(&node.comm);
-        node.comm = part;
+    const auto rank = static_cast<std::size_t>(state.rank);
+    std::vector<Home> homes(static_cast<std::size_t>(state.size));
+    homes[rank] = own_home();
+    check(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, homes.data(), sizeof(Home), MPI_BYTE,
+                        state.internal),
+          "MPI_Allgather");
+    const auto [least, most] = std::ranges::minmax(homes, {}, &Home::ranks_per_node);
+    if (least.ranks_per_node != most.ranks_per_node)
+        throw Error(ErrorCode::invalid_argument,
+                    "HAKOBI_RANKS_PER_NODE differs between ranks: " + std::to_string(least.ranks_per_node) +
+                        " to " + std::to_string(most.ranks_per_node) +
+                        " (0: not set): set it alike on all of them");
+    std::vector<int> members;
+    for (int r = 0; r < state.size; ++r)
+        if (homes[static_cast<std::size_t>(r)].machine == homes[rank].machine) members.push_back(r);
+    int first = members[0];
+    if (homes[0].ranks_per_node > 0) {
+        const auto place = std::ranges::find(members, state.rank) - members.begin();
+        first = members[static_cast<std::size_t>(place - place % homes[0].ranks_per_node)];
     }
-    find_sharing(node.comm, node);
+    OwnNode& node = state.node;
+    const bool is_one =
+        std::ranges::all_of(homes, [&](const Home& home) { return home.machine == homes[0].machine; }) &&
+        (homes[0].ranks_per_node == 0 || homes[0].ranks_per_node >= state.size);
+    node.comm =
+        is_one
+            ? state.internal
+            : made_by([&](MPI_Comm* made) { return MPI_Comm_split(state.internal, first, state.rank, made); },
+                      "MPI_Comm_split", state.internal);
     MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
+    find_sharing(state.internal, node);
     const ProcessId own = own_process();
     node.processes.resize(static_cast<std::size_t>(node.size));
     check(MPI_Allgather(&own, sizeof own, MPI_BYTE, node.processes.data(), sizeof own, MPI_BYTE, node.comm),
@@ -170,10 +203,8 @@ Nodes all_nodes(const CommState& state) {
     return nodes;
 }
 
-/// Collective over `comm`; throws alike on all ranks.
-void make_communicators(MPI_Comm comm, CommState& state) {
-    for (MPI_Comm* each : {&state.comm, &state.internal})
-        *each = made_by([&](MPI_Comm* made) { return MPI_Comm_dup(comm, made); }, "MPI_Comm_dup", comm);
+/// Makes what belongs to `state.internal`. Collective over it; throws alike on all ranks.
+void describe(CommState& state) {
     MPI_Comm_set_errhandler(state.internal, MPI_ERRORS_RETURN);
     int* highest_tag = nullptr;
     int is_known = 0;
@@ -188,8 +219,23 @@ void make_communicators(MPI_Comm comm, CommState& state) {
 
 /// Collective; those that there are.
 void free_communicators(CommState& state) {
+    if (state.node.comm == state.internal) state.node.comm = MPI_COMM_NULL;
+    if (state.is_lent) state.internal = state.comm = MPI_COMM_NULL;
     for (MPI_Comm* each : {&state.node.comm, &state.internal, &state.comm})
         if (*each != MPI_COMM_NULL) MPI_Comm_free(each);
+}
+
+/// Collective; throws alike on all ranks, and frees what was made.
+Comm made_with(const std::function<void(CommState&)>& make) {
+    auto state = std::make_shared<CommState>();
+    try {
+        make(*state);
+        describe(*state);
+    } catch (const Error&) {  // on all ranks
+        free_communicators(*state);
+        throw;
+    }
+    return CommState::as_comm(std::move(state));
 }
 
 }  // namespace
@@ -208,14 +254,18 @@ Comm Comm::duplicate(MPI_Comm comm) {
         throw Error(
             ErrorCode::invalid_argument,
             "Comm::duplicate: an intercommunicator has two groups: make one of them by MPI_Intercomm_merge");
-    auto state = std::make_shared<mpi::CommState>();
-    try {
-        mpi::make_communicators(comm, *state);
-    } catch (const Error&) {  // on all ranks
-        mpi::free_communicators(*state);
-        throw;
-    }
-    return mpi::CommState::as_comm(std::move(state));
+    return mpi::made_with([comm](mpi::CommState& state) {
+        for (MPI_Comm* each : {&state.comm, &state.internal})
+            *each =
+                mpi::made_by([&](MPI_Comm* made) { return MPI_Comm_dup(comm, made); }, "MPI_Comm_dup", comm);
+    });
+}
+
+Comm mpi::lend(MPI_Comm comm) {
+    return made_with([comm](CommState& state) {
+        state.comm = state.internal = comm;
+        state.is_lent = true;
+    });
 }
 
 Comm mpi::CommState::as_comm(std::shared_ptr<CommState> state) {

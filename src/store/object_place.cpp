@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -40,10 +39,9 @@ std::string log_name(std::string_view stem, std::int64_t offset_bytes) {
 /// This process: what tells it from every other one, also a later one of the same number, where it can be
 /// looked up.
 std::string process_text() {
-    std::string boot;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    const std::string boot = boot_id();
     const ProcessId own = hakobi::own_process();
-    if (boot.size() != boot_id_bytes || own.pid == 0) return "";
+    if (boot.empty() || own.pid == 0) return "";
     return boot + " " + std::to_string(own.pid) + " " + std::to_string(own.start_ticks) + " " +
            std::to_string(own.pid_namespace);
 }

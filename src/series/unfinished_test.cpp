@@ -303,6 +303,69 @@ TEST_F(PendingCommitTest, OneThatReachesBeyondItsFileIsDamaged) {
     }
 }
 
+/// Steps of a mesh that another file has: each of the fields below is an array there.
+class PendingLinksTest : public PendingCommitTest {
+  protected:
+    /// Step 0, stored whole, with links to these files of its folder. Returns where its commit is.
+    std::string leave_linked(const std::vector<std::string>& links) {
+        Step left = step(0);
+        for (const std::string& link : links)
+            left.description.fields.push_back({.name = "points", .file = link});
+        std::ofstream(left.part_path) << std::string(step_bytes, '\0');
+        EXPECT_TRUE(leave_commit(left, {}).ok());
+        auto file = storage::open_file(left.part_path, {.write = true});
+        for (const int writer : {0, 1}) write_receipt(*file.value(), receipt_of(left), writer, 2);
+        return commit_path(left);
+    }
+    const std::string mesh_ = mesh_path(file_name(path_of(0)));
+};
+
+TEST_F(PendingLinksTest, AreKeptOncePerFile) {
+    const std::string other = file_name(path_of(4));
+    const auto pending = read_pending_commit(leave_linked({mesh_, other, "", mesh_}));
+    ASSERT_TRUE(pending.ok()) << pending.status().text();
+    EXPECT_EQ(std::set<std::string>(pending.value().links.begin(), pending.value().links.end()),
+              (std::set<std::string>{mesh_, other}));
+    EXPECT_EQ(pending.value().links.size(), 2U);
+}
+
+TEST_F(PendingLinksTest, ToAFileThatIsNotThereKeepTheStepFromBeingWhole) {
+    const std::string left = leave_linked({mesh_});
+    for (const Gaps gaps : {Gaps::none, Gaps::left}) {
+        const Unfinished done = complete(gaps);
+        EXPECT_TRUE(done.completed.empty());
+        ASSERT_EQ(done.lost.size(), 1U);
+        EXPECT_EQ(done.lost[0], "step 0 was stored whole, but it needs " + mesh_ + ", which is not there");
+        EXPECT_TRUE(fs::exists(left));
+        EXPECT_FALSE(fs::exists(path_of(0)));
+    }
+    std::ofstream(folder_ + "/" + mesh_) << "a mesh";
+    EXPECT_EQ(complete().completed.size(), 1U);
+    expect_file_up_to(0);
+}
+
+TEST_F(PendingLinksTest, ToAMeshThatWasStoredBecomeWholeBehindIt) {
+    for (const bool is_mesh_stored : {false, true}) {
+        leave_linked({mesh_});
+        leave(0, 1, is_mesh_stored ? std::set<int>{0} : std::set<int>(), mesh_path(""));
+        const Unfinished done = complete();
+        EXPECT_EQ(done.completed.size(), is_mesh_stored ? 1U : 0U);
+        EXPECT_EQ(done.lost.size(), is_mesh_stored ? 0U : 2U);
+        EXPECT_EQ(fs::exists(folder_ + "/" + mesh_), is_mesh_stored);
+        EXPECT_EQ(fs::exists(path_of(0)), is_mesh_stored);
+        EXPECT_TRUE(remove_parts(find_series(prefix_).value()).ok());
+    }
+}
+
+TEST_F(PendingLinksTest, ThatLeadElsewhereAreDamage) {
+    for (const char* const link : {"../run_000000.nc.mesh", "/etc/hostname", "other_000000.nc.mesh",
+                                   "run.lock", "run_000000.nc.mesh.0123456789abcdef.part"}) {
+        const std::string left = leave_linked({link});
+        EXPECT_EQ(read_pending_commit(left).status().code(), ErrorCode::format) << link;
+        fs::remove(left);
+    }
+}
+
 TEST_F(UnfinishedTest, NothingThatIsThereIsReplaced) {
     leave(1, 1, {0});
     std::ofstream(path_of(1)) << "somebody else's";

@@ -4,9 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "fixture.hpp"
+#include "mesh_fixture.hpp"
 #include "series/gather.hpp"
-#include "series/series.hpp"
 
 namespace hakobi::test {
 namespace {
@@ -325,6 +324,70 @@ TEST_F(Pieces, LeftByAnEarlierRunStayWhenAStepIsRefused) {
     barrier();
     if (!is_rank_0()) return;
     for (int step = 0; step < 3; ++step) expect_reference(step);
+}
+
+/// Three steps on one mesh, whose pieces are kept, with a torn piece of the mesh.
+class PiecesOfALostMesh : public RanksTest {
+  protected:
+    void SetUp() override {
+        RanksTest::SetUp();
+        const RankMesh mine(comm.rank(), comm.size(), 0);
+        Output out = create(IfExists::fail);
+        for (int step = 0; step < 3; ++step) {
+            std::vector<Values> kept;
+            out.begin_step(step);
+            if (step == 0) out.put_mesh(mine.mesh(Motion::fixed));
+            put_mesh_fields(out, mine, step, kept);
+            out.end_step();
+        }
+        out.close();
+        if (is_rank_0()) fs::resize_file(folder + "/" + mesh_pieces + "/000000.piece", 100);
+        barrier();
+    }
+    Output create(IfExists if_exists) {
+        return Output::create(comm, folder + "/run",
+                              {.method = "per-process",
+                               .format = "vtkhdf",
+                               .if_exists = if_exists,
+                               .per_process = {.keep_pieces = true}});
+    }
+
+    const std::string mesh_pieces = "run_000000.hdf.mesh.pieces";
+    const std::vector<std::string> all = {mesh_pieces, "run_000000.hdf.pieces", "run_000001.hdf.pieces",
+                                          "run_000002.hdf.pieces"};
+};
+
+TEST_F(PiecesOfALostMesh, StayWhereARunGoesOn) {
+    for (int tries = 0; tries < 2; ++tries) {
+        const Error error = error_of([&] { (void)create(IfExists::resume); });
+        EXPECT_EQ(to_string(error.code()), to_string(ErrorCode::format)) << error.what();
+        EXPECT_NE(std::string(error.what())
+                      .find("the pieces of step 0 are whole and stay, but not those of its mesh"),
+                  std::string::npos)
+            << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        barrier();
+        EXPECT_EQ(names_in(folder), all);
+        barrier();
+    }
+}
+
+TEST_F(PiecesOfALostMesh, StayWhereTheyAreGathered) {
+    if (!is_rank_0()) return;
+    const GatherResult result = gather_pieces(folder);
+    EXPECT_TRUE(result.files.empty());
+    EXPECT_EQ(result.incomplete.size(), 4U);
+    EXPECT_EQ(names_in(folder), all);
+}
+
+TEST_F(PiecesOfALostMesh, GoWithItWhereTheyAreNotWholeEither) {
+    if (is_rank_0()) {
+        for (const std::string& pieces : all) fs::resize_file(folder + "/" + pieces + "/000000.piece", 100);
+    }
+    barrier();
+    create(IfExists::resume).close();
+    barrier();
+    EXPECT_TRUE(names_in(folder).empty());
 }
 
 TEST_F(Pieces, ThatAreNowhereAreAnError) {

@@ -135,10 +135,27 @@ std::string Resumed::difference_from(const format::StepDescription& first,
     return difference(first, found);
 }
 
+Status Resumed::check_statics(const format::StepDescription& first) const {
+    if (has_store_) return {};
+    for (const format::FoundField& field : last_.fields) {
+        if (!field.shown.is_static || field.is_of_mesh) continue;
+        const auto put = std::ranges::find(first.fields, field.shown.name, &format::FieldDescription::name);
+        if (put != first.fields.end() && put->is_static) continue;
+        return {ErrorCode::invalid_argument,
+                "the static field " + field.shown.name +
+                    " is not put, but each step from the one that brought "
+                    "it on has it, up to " +
+                    file_name(files_.back().path) +
+                    ", after which the run resumes: put it again in the run's first step"};
+    }
+    return {};
+}
+
 Status Resumed::check(const format::StepDescription& first) const {
     if (files_.empty()) return {};
     const std::string text = difference_from(first, last_);
     if (text.empty()) return {};
+    if (Status left_out = check_statics(first); !left_out.ok()) return left_out;
     // Nobody pays for reading the others but who is refused otherwise.
     for (std::size_t i = files_.size() - 1; i-- > 0;) {
         const Result<format::FoundStep> found = read_step(files_[i].path);

@@ -22,10 +22,12 @@ class Resumed {
     [[nodiscard]] double last_time() const;
     /// invalid_argument, naming the field, when `first`, the first step that is put, has other fields or
     /// another grid than the last whole step, and than every step before: not all steps of a series have the
-    /// same fields.
+    /// same fields. Static fields of the last step have to be there, for they are in every step behind the
+    /// one in which they were put.
     [[nodiscard]] Status check(const format::StepDescription& first) const;
 
   private:
+    [[nodiscard]] Status check_statics(const format::StepDescription& first) const;
     /// difference() from an earlier step. A format's store has static fields for all steps: they need not be
     /// put again.
     [[nodiscard]] std::string difference_from(const format::StepDescription& first,

@@ -217,12 +217,11 @@ TEST_P(ResumeTest, WhoIsRefusedChangesNothing) {
     EXPECT_TRUE(fs::exists(left));
 }
 
-/// Series in the format zarr with a static field, in which each element is `depth`, in step 0.
+/// Series with a static field, in which each element is `depth`.
 class ResumedStatics : public RanksTest {
   protected:
     /// Steps [first, last); the static field is put in steps that are `with_static`.
     void write(OutputOptions options, int first, int last, float depth, std::set<int> with_static) {
-        options.format = "zarr";
         options.if_exists = IfExists::resume;
         Output out = Output::create(comm, folder + "/run", options);
         const Block block = even_blocks(std::vector<std::int64_t>{80, 70}, comm.size(), comm.rank());
@@ -256,13 +255,40 @@ class ResumedStatics : public RanksTest {
     }
 };
 
+/// It came later than the first step, which the resumed run's are like without it.
+TEST_F(ResumedStatics, AreNotLeftOutOfLaterSteps) {
+    const std::string top = folder;
+    for (const OutputOptions& options :
+         {OutputOptions{.method = "root", .format = "netcdf4"},
+          OutputOptions{.format = "netcdf4", .steps_per_file = all_steps}, OutputOptions{.format = "zarr"}}) {
+        const bool has_store = options.format == "zarr";
+        folder = top + "/" + options.format + std::to_string(options.steps_per_file);
+        write(options, 0, 3, 3, {1});
+        const Error error = error_of([&] { write(options, 3, 5, 3, {}); });
+        EXPECT_EQ(to_string(error.code()),
+                  to_string(has_store ? ErrorCode::ok : ErrorCode::invalid_argument));
+        EXPECT_NE(std::string(error.what()).find(has_store ? "" : "the static field depth is not put"),
+                  std::string::npos)
+            << error.what();
+        EXPECT_TRUE(is_same_everywhere(comm, error)) << error.what();
+        barrier();
+        EXPECT_EQ(steps().size(), has_store ? 5U : 3U);
+        if (!has_store) write(options, 3, 5, 3, {3});
+        for (const int step : {1, 2, 3, 4}) EXPECT_EQ(depth_of(step), 3) << step;
+        barrier();
+    }
+    folder = top;
+}
+
 TEST_F(ResumedStatics, OfOneArrayHaveOneValue) {
     const std::string top = folder;
     for (const std::string compression : {"none", "zstd"}) {
         for (const bool is_hidden : {false, true}) {
             folder = top + "/" + compression + (is_hidden ? ".hidden" : "");
-            const OutputOptions options{
-                .method = "pipelined", .compression = compression, .hidden = {.on = is_hidden}};
+            const OutputOptions options{.method = "pipelined",
+                                        .format = "zarr",
+                                        .compression = compression,
+                                        .hidden = {.on = is_hidden}};
             write(options, 0, 2, 3, {0, 1});
             write(options, 2, 4, 3, {2});
             const Error error = error_of([&] { write(options, 4, 6, 7, {4}); });
@@ -281,11 +307,11 @@ TEST_F(ResumedStatics, OfOneArrayHaveOneValue) {
 }
 
 TEST_F(ResumedStatics, ThatAreLostKeepWholePiecesFromBeingSteps) {
-    write({.method = "per-process", .keep_pieces = true}, 0, 3, 3, {0, 2});
+    write({.method = "per-process", .format = "zarr", .keep_pieces = true}, 0, 3, 3, {0, 2});
     const std::string second = folder + "/run_000001.zarr.pieces";
     if (is_rank_0()) fs::resize_file(folder + "/run_000000.zarr.pieces/000000.piece", 100);
     barrier();
-    const Error error = error_of([&] { write({.method = "root"}, 0, 1, 3, {0}); });
+    const Error error = error_of([&] { write({.method = "root", .format = "zarr"}, 0, 1, 3, {0}); });
     EXPECT_NE(std::string(error.what()).find("static field depth"), std::string::npos) << error.what();
     EXPECT_TRUE(fs::exists(second));
     barrier();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,14 @@
 
 namespace hakobi::format {
 
+/// The state of a store as the caller that added the steps before left it.
+struct LeftStore {
+    std::string version;  ///< on objects; "": none was added
+    /// Checksums of shards of static fields that the caller has put there, or has found to have the store's
+    /// values, by the names of the fields. Such a shard is neither compared nor put again.
+    std::map<std::string, std::uint64_t> statics;
+};
+
 /// How a step becomes part of a store.
 struct Adding {
     bool sync = false;  ///< it is on stable storage on return
@@ -20,9 +29,8 @@ struct Adding {
     storage::Pace pace = {};
     /// Nobody has added it: `exists` where the store has a step of its number.
     bool is_new = false;
-    /// The version of a store on objects, as the caller that added the steps before left it; "": none was.
-    /// `exists` where others have changed the store since.
-    std::string* version = nullptr;
+    /// `exists` where others have changed a store on objects since. Null: nothing is known of it.
+    LeftStore* left = nullptr;
 };
 
 /// The fields of a store's steps, as a run that adds to them knows them. Local, without access to storage.

@@ -93,7 +93,7 @@ bool is_lasting(const Status& status) {
 }
 
 /// With a format that has a store, `from` is the folder of the step's members.
-Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
+Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, format::LeftStore& store) {
     if (!storage::facts_of(carried.from).is_folder()) {
         // Errors that may pass are tried again.
         Status there =
@@ -102,9 +102,8 @@ Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, 
         return {ErrorCode::format, carried.from + " is gone from the stage"};
     }
     const auto add = [&] {
-        return add_to_store(
-            carried.from, carried.to,
-            {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .version = store_version});
+        return add_to_store(carried.from, carried.to,
+                            {.sync = sync, .pace = pace, .is_new = !carried.may_be_there, .left = &store});
     };
     Status added = add();
     // The commit of a try before may have arrived in between: then the step is found there.
@@ -119,9 +118,9 @@ Status carry_step(const Carried& carried, bool sync, const storage::Pace& pace, 
 
 }  // namespace
 
-Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version) {
+Status carry(const Carried& carried, bool sync, const storage::Pace& pace, format::LeftStore& store) {
     return guarded("carrying " + carried.from, [&] {
-        if (!store_of(carried.to).empty()) return carry_step(carried, sync, pace, store_version);
+        if (!store_of(carried.to).empty()) return carry_step(carried, sync, pace, store);
         Carried overview = carried;
         overview.from += overview::suffix;
         overview.to += overview::suffix;
@@ -190,7 +189,7 @@ std::vector<std::int64_t> Carrier::take_arrived() {
 
 void Carrier::run() {
     double pause_s = first_pause_s;
-    std::string store_version;
+    format::LeftStore store;
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [&] { return is_ending_ || !waiting_.empty(); });
@@ -198,7 +197,7 @@ void Carrier::run() {
         const Carried next = waiting_.front();
         lock.unlock();
         Status status = carry(
-            next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); }, &store_version);
+            next, options_.sync, [this](std::int64_t bytes) { return pace(bytes); }, store);
         lock.lock();
         if (is_ending_) {
             // Steps that have arrived are no longer reported; the stage does.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "format/store_format.hpp"
 #include "storage/paced_copy.hpp"
 
 namespace hakobi::series {
@@ -27,12 +28,12 @@ struct Carried {
 
 /// Copies a file to its place under a temporary name, gives it its final name there, and removes it from the
 /// stage; its overview goes before it. On S3 it is put as one object. A step that its format keeps in a store
-/// is added there (StoreFormat::add_step), whose version on objects is in `store_version` for the next one.
+/// is added there (StoreFormat::add_step); `store` is for the next one.
 /// Done again after a kill at any point it does the rest. With `sync` the copy is on stable storage before
 /// the original goes. format where the file is not what it was, exists where something else has its place, or
 /// has changed the store; other errors leave the file where it is, and may pass. Local; no MPI and no HDF5,
 /// any thread.
-Status carry(const Carried& carried, bool sync, const storage::Pace& pace, std::string* store_version);
+Status carry(const Carried& carried, bool sync, const storage::Pace& pace, format::LeftStore& store);
 
 /// Carries files in their order, in a thread, until it is destroyed. A copy that fails is tried again, at
 /// longer and longer intervals, while the files behind it wait; a damaged file, or one that is in the way,

@@ -140,7 +140,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
                  Unfinished& result) {
     const std::uint64_t run = checksum_of(std::as_bytes(std::span(staged_prefix)));
     bool is_gap = false;
-    std::string store_version;
+    format::LeftStore store;
     for (const Staged& file : staged_files(series)) {
         const std::string what = (file.is_mesh ? "the mesh of step " : "step ") + std::to_string(file.step);
         if (is_gap && gaps == Gaps::none) {
@@ -158,7 +158,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
                  .token = token({run, run}, file.step),
                  .file_bytes = size_of(file.path),
                  .may_be_there = true},
-                true, [](std::int64_t) { return true; }, &store_version);
+                true, [](std::int64_t) { return true; }, store);
         }
         if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists ||
             status.code() == ErrorCode::invalid_argument) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/checksum.hpp"
 #include "base/parallel.hpp"
 #include "format/calendar.hpp"
 #include "format/dimensions.hpp"
@@ -219,18 +220,47 @@ Status put_arrays(const storage::Place& store, const Json& arrays, bool sync, co
     });
 }
 
-/// A static field is one array without time: with other values it would change in the steps before, too.
-Status check_same_static(const std::string& member, const storage::Place& store, const Array& array) {
+using Checksums = std::map<std::string, std::uint64_t>;
+
+Result<std::uint64_t> checksum_of_file(const std::string& path) {
+    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
+    if (!file.ok()) return file.status();
+    Checksum checksum;
+    std::vector<std::byte> bytes(std::size_t{1} << 20);
+    for (std::int64_t at = 0;;) {
+        const Result<std::int64_t> read = file.value()->read_at(bytes, at);
+        if (!read.ok()) return read.status();
+        if (read.value() == 0) return checksum.value();
+        checksum.add(std::span(bytes).first(static_cast<std::size_t>(read.value())));
+        at += read.value();
+    }
+}
+
+/// Whether the store has the member's values already, so that it need not go there. `left`: checksums of
+/// those that it has.
+Result<bool> has_static(const std::string& member, const storage::Place& store, const Group& group,
+                        const Array& array, const LeftStore* left, Checksums& checksums) {
+    if (left != nullptr) {
+        const Result<std::uint64_t> checksum = checksum_of_file(member);
+        if (!checksum.ok()) return checksum.status();
+        checksums[array.name] = checksum.value();
+        const auto before = left->statics.find(array.name);
+        const bool is_same = before != left->statics.end() && before->second == checksum.value();
+        if (is_same && group.arrays.contains(array.name)) return true;
+    }
+    if (!group.arrays.contains(array.name)) return false;
     const std::string inside = array.name + "/" + array.key(0);
     const Result<std::optional<std::int64_t>> there = store.size_of(inside);
-    if (!there.ok() || !there.value() || !storage::facts_of(member).is_there()) return there.status();
+    if (!there.ok()) return there.status();
+    if (!there.value()) return false;
     const Result<bool> same = has_same_values(array, member, store.path_of(inside), store.path());
-    if (!same.ok() || same.value()) return same.status();
-    return {
+    if (!same.ok() || same.value()) return same;
+    // A static field is one array without time: with other values it would change in the steps before, too.
+    return Status(
         ErrorCode::invalid_argument,
         store.path_of(array.name) +
             ": the static field has other values than in an earlier step: in a series of the format zarr it "
-            "is one array, without time"};
+            "is one array, without time");
 }
 
 /// 1, and the end of what a killed run left of fields that this step has not: without them the fill value is
@@ -249,19 +279,27 @@ Status place_shards(const std::string& folder, const storage::Place& store, cons
         sizes = std::move(found).value();
         if (sizes.size() != arrays.size()) return damaged(folder, "it has not a file for each of its fields");
     }
+    Checksums checksums;
+    std::vector<bool> is_placed(arrays.size());
     for (std::size_t f = 0; f < arrays.size(); ++f) {
-        if (arrays[f].has_time || !group.arrays.contains(arrays[f].name)) continue;
-        Status same = check_same_static(storage::member_path(folder, f), store, arrays[f]);
-        if (!same.ok()) return same;
+        const std::string member = storage::member_path(folder, f);
+        if (arrays[f].has_time || !storage::facts_of(member).is_there()) continue;
+        const Result<bool> has = has_static(member, store, group, arrays[f], how.left, checksums);
+        if (!has.ok()) return has.status();
+        is_placed[f] = has.value();
     }
     Status status = for_each_parallel(
         arrays.size(), how.pace ? store.limits().num_at_once : 1, "hakobi-zarr", [&](std::size_t f) {
+            if (is_placed[f]) return Status();
             const std::string from = storage::member_path(folder, f);
             const std::string to = arrays[f].name + "/" + arrays[f].key(number);
             return how.pace ? store.put_file(from, sizes[f], to, how.sync, how.pace)
                             : store.commit(from, to, how.sync);
         });
     if (!status.ok()) return status;
+    if (how.left != nullptr) {
+        for (const auto& [name, checksum] : checksums) how.left->statics[name] = checksum;
+    }
     for (const auto& [name, document] : group.arrays.items()) {
         if (!has_time(document) || name == "time") continue;
         if (std::ranges::find(arrays, name, &Array::name) != arrays.end()) continue;
@@ -409,7 +447,7 @@ class GroupFields final : public StoredFields {
 
 /// Whether the group's metadata are those that the caller put last.
 Status check_version(const Group& group, const storage::Place& store, const Adding& how) {
-    if (how.version == nullptr || how.version->empty() || group.version == *how.version) return {};
+    if (how.left == nullptr || how.left->version.empty() || group.version == how.left->version) return {};
     return {ErrorCode::exists, store.path_of(metadata_name) +
                                    " is not what this run made it: another program has replaced or removed "
                                    "it; nothing there was changed"};
@@ -474,7 +512,7 @@ Status add_step(const std::string& folder, const storage::Place& store, std::int
                 });
         }
         if (!status.ok()) return status;
-        if (how.version != nullptr) *how.version = group.version;
+        if (how.left != nullptr) how.left->version = group.version;
         storage::discard_file(storage::joined_scheme + folder);
         return {};
     });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -223,6 +224,41 @@ TEST_F(ZarrStore, AStaticFieldKeepsItsValues) {
     std::string mask;
     std::ifstream(store / "mask/c.0.0") >> mask;
     EXPECT_EQ(mask, std::string(48, 'a'));
+}
+
+/// Who has put it, or compared it, needs no second look: what is in its place is not even read.
+TEST_F(ZarrStore, AStaticFieldOfTheSameValuesIsNeitherReadNorPutAgain) {
+    const fs::path mask = store / "mask/c.0.0";
+    const auto step = [&](double time) { return step_of(time, {field("eta"), field("mask", true)}); };
+    for (const bool is_carried : {false, true}) {
+        fs::remove_all(store);
+        LeftStore mine, later;
+        const auto how = [&](LeftStore& left) {
+            return Adding{
+                .pace = is_carried ? storage::Pace([](std::int64_t) { return true; }) : storage::Pace(),
+                .left = &left};
+        };
+        ASSERT_TRUE(add(0, step(0), how(mine), 'a').ok());
+        const auto put_at = fs::last_write_time(mask) - std::chrono::hours(1);
+        fs::last_write_time(mask, put_at);
+        ASSERT_TRUE(add(1, step(1), {}, 'a').ok());
+        ASSERT_TRUE(add(2, step(2), how(later), 'a').ok());
+        EXPECT_EQ(fs::last_write_time(mask), put_at);
+        fs::resize_file(mask, 3);
+        EXPECT_EQ(add(3, step(3), {}, 'a').code(), ErrorCode::format);
+        for (LeftStore* left : {&mine, &later}) {
+            const std::int64_t number = left == &mine ? 3 : 4;
+            const Status added = add(number, step(static_cast<double>(number)), how(*left), 'a');
+            EXPECT_TRUE(added.ok()) << added.text();
+            EXPECT_FALSE(fs::exists(folder / "members"));
+        }
+        EXPECT_EQ(fs::file_size(mask), 3U);
+        EXPECT_FALSE(add(5, step(5), how(mine), 'b').ok());
+        // Another program has removed it all.
+        fs::remove_all(store);
+        ASSERT_TRUE(add(0, step(0), how(later), 'a').ok());
+        EXPECT_EQ(fs::file_size(mask), 48U);
+    }
 }
 
 TEST_F(ZarrStore, ANameStandsForOneThingInAllSteps) {

@@ -81,15 +81,7 @@ Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) 
 
 /// Whether the error would come again.
 bool is_lasting(const Status& status) {
-    switch (status.code()) {
-        case ErrorCode::exists:
-        case ErrorCode::format:
-        case ErrorCode::invalid_argument:
-        case ErrorCode::unsupported:
-            return true;
-        default:
-            return false;
-    }
+    return is_of_step_alone(status.code()) || status.code() == ErrorCode::unsupported;
 }
 
 /// With a format that has a store, `from` is the folder of the step's members.

@@ -288,8 +288,7 @@ GatherResult v0::gather_pieces(std::string_view path) {
         if (is_mesh && !status.ok()) waiting = name.prefix;
         if (status.ok()) {
             result.files.push_back(series::file_of_pieces(folder));
-        } else if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists ||
-                   status.code() == ErrorCode::invalid_argument) {
+        } else if (series::is_of_step_alone(status.code())) {
             const std::string step = name.step < 0 ? "" : "step " + std::to_string(name.step) + ": ";
             result.incomplete.push_back(step + status.text());
         } else {

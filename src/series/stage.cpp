@@ -160,8 +160,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
                  .may_be_there = true},
                 true, [](std::int64_t) { return true; }, store);
         }
-        if (status.code() == ErrorCode::format || status.code() == ErrorCode::exists ||
-            status.code() == ErrorCode::invalid_argument) {
+        if (is_of_step_alone(status.code())) {
             result.staying.push_back(what + " did not come from the stage, where it stays (" + file.path +
                                      "): " + status.text());
             is_gap = true;

@@ -173,6 +173,10 @@ Status add_to_store(const std::string& folder, const std::string& path, const fo
     return format.store()->add_step(folder, store_of(path), parse(path).step, step.value(), how);
 }
 
+bool is_of_step_alone(ErrorCode code) noexcept {
+    return code == ErrorCode::format || code == ErrorCode::exists || code == ErrorCode::invalid_argument;
+}
+
 const format::Format* format_of_step(const std::string& path) {
     const Name name = parse(path);
     return name.is_of_step() ? format::format_with(name.extension) : nullptr;

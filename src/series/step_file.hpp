@@ -67,6 +67,11 @@ Status finish_step(const std::string& part, const std::string& path, bool sync);
 /// StoreFormat::add_step does, and format where the folder is damaged.
 Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how);
 
+/// Whether an error of a step on its way to its place is the step's alone, and would come again: what is
+/// stored of it is damaged (format), something has its place (exists), or the series' store does not take it
+/// (invalid_argument). Others are the storage's, and of every step behind it, too. Pure.
+[[nodiscard]] bool is_of_step_alone(ErrorCode code) noexcept;
+
 /// Reads the step with that name from its file, or from its format's store. Returns what Format::read does.
 Result<format::FoundStep> read_step(const std::string& path);
 /// The format of a step's file, by its name; null where it is none of a step.

@@ -97,6 +97,11 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         const auto is_it = [&](const Series::Entry& file) { return file.path == left.final_path; };
         return !store_of(left.final_path).empty() && std::ranges::any_of(series.files, is_it);
     };
+    const auto lose = [&](const LeftFile& left, const Status& why) {
+        result.lost.push_back(what_is(left) + " was stored whole, but " + why.text());
+        if (left.name.is_of_mesh()) is_mesh_lost = true;
+        if (!first) first = left;
+    };
     for (const LeftFile& left : left_files(series)) {
         if (is_in_store(left)) {  // killed after the step was added
             storage::discard_file(left.path);
@@ -112,7 +117,6 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
             is_commit ? read_pending_commit(left.path) : Result<PendingCommit>(PendingCommit());
         if (why.empty() && !pending.ok()) why = pending.status().text();
         if (left.name.is_of_mesh()) is_mesh_lost = !why.empty();
-        const bool is_of_store = !store_of(left.final_path).empty();
         if (!why.empty()) {
             result.lost.push_back(not_whole(what_is(left), why));
             if (!first) first = left;
@@ -126,9 +130,8 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         }
         if (is_commit) {
             const Result<std::string> path = carry_out(pending.value(), folder_of(left.path));
-            if (path.status().code() == ErrorCode::format) {
-                result.lost.push_back(what_is(left) + " was stored whole, but " + path.status().text());
-                if (!first) first = left;
+            if (is_of_step_alone(path.status().code())) {
+                lose(left, path.status());
                 continue;
             }
             if (!path.ok())
@@ -140,13 +143,8 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         }
         FileState state = state_of(left.name, receipts.value());
         const Status status = advance(names_of(left, receipts.value().file_bytes), state, FileState::named);
-        // A folder whose remover was killed, or of which the system has lost some; or its store has not the
-        // static fields that it is read with, or has others.
-        const bool is_refused = status.code() == ErrorCode::format || status.code() == ErrorCode::not_found ||
-                                status.code() == ErrorCode::invalid_argument;
-        if (is_refused && is_of_store) {
-            result.lost.push_back(what_is(left) + " was stored whole, but " + status.text());
-            if (!first) first = left;
+        if (is_of_step_alone(status.code())) {
+            lose(left, status);
             continue;
         }
         if (!status.ok())

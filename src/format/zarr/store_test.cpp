@@ -261,6 +261,17 @@ TEST_F(ZarrStore, AStaticFieldOfTheSameValuesIsNeitherReadNorPutAgain) {
     }
 }
 
+TEST_F(ZarrStore, AFolderThatLacksAFileIsDamaged) {
+    ASSERT_TRUE(add(0, step_of(0, {field("eta")})).ok());
+    const StepDescription step = step_of(1, {field("eta")});
+    const std::string members = folder / "members";
+    const Result<Layout> layout = find_format("zarr").value()->lay_out(step);
+    ASSERT_TRUE(storage::make_joined(members, layout.value().members).ok());
+    fs::remove(storage::member_path(members, 0));
+    const Status added = add_step(members, *storage::open_place(store), 1, step, {});
+    EXPECT_EQ(added.code(), ErrorCode::format) << added.text();
+}
+
 TEST_F(ZarrStore, ANameStandsForOneThingInAllSteps) {
     FieldDescription t = field("t");
     t.dims = {"y", "x"};

@@ -37,7 +37,9 @@ struct CollectivesOptions {
 /// One planned operation. Copies are cheap and refer to the same plan. Destruction never communicates.
 ///
 /// Input and output may be on a device, both or one of them: they are recognised, and go by page-locked
-/// memory of the plan. Values on a device are used when what its default stream holds is done.
+/// memory of the plan. Values on a device are used when what its default stream holds is done. Stream and
+/// memory are taken in the first operation with such values; a rank that can have none ends the program, for
+/// the others wait in that operation.
 class HAKOBI_EXPORT CollectivePlan {
   public:
     CollectivePlan() = default;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <hakobi/collectives.hpp>
 #include <hakobi/error.hpp>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "device/program.hpp"
+#include "lowered_limit.hpp"
 
 namespace hakobi {
 namespace {
@@ -201,6 +203,20 @@ TEST_P(CollectivesOnDevice, RefuseWhatCannotBe) {
     EXPECT_TRUE(plan.test());
     plan.execute(here.data(), here.data());
     second.destroy(foreign);
+}
+
+/// It is run by a test of its own, which reads the output.
+TEST_P(CollectivesOnDevice, DISABLED_ARankThatLacksMemoryForIt) {
+    const std::int64_t num = 8'000'000;
+    CollectivePlan plan = collectives_.allreduce(ElementType::int64, Reduction::sum, num);
+    Values host = values_of(rank(), num);
+    Array there(host);
+    plan.execute(there.data(), host.data());
+    if (rank() < num_ranks() - 1) return plan.execute(host.data(), host.data());
+    rlim_t num_pages = 0;
+    std::ifstream("/proc/self/statm") >> num_pages;
+    const LoweredLimit little_more(RLIMIT_AS, num_pages * 4096 + (rlim_t{16} << 20));
+    plan.execute(host.data(), there.data());
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "collectives/device_ends.hpp"
 
 #include <hakobi/error.hpp>
+#include <memory>
 #include <string>
 #include <utility>
+
+#include "mpi/comm_state.hpp"
 
 namespace hakobi::collectives {
 namespace {
@@ -14,14 +17,25 @@ device::Device* device_of(const void* memory, std::int64_t bytes) {
     return found.value();
 }
 
+[[noreturn]] void end_without_means(const std::string& why) {
+    mpi::end_program("a collective plan's first operation with values on a device: " + why +
+                     "; the other ranks wait in it for this one");
+}
+
 /// Makes it if it is not there.
 std::byte* room(device::Buffer& buffer, device::Device& device, std::int64_t bytes) {
     if (buffer.data() == nullptr) {
         auto made = device::Buffer::locked(device, bytes);
-        if (!made.ok()) made.status().throw_if_error();
+        if (!made.ok()) end_without_means(made.status().text());
         buffer = std::move(made).value();
     }
     return buffer.data();
+}
+
+std::unique_ptr<device::Queue> queue_of(device::Device& device) {
+    auto made = device.make_queue();
+    if (!made.ok()) end_without_means(made.status().text());
+    return std::move(made).value();
 }
 
 }  // namespace
@@ -37,6 +51,9 @@ Ends Ends::of(const void* input, void* output, const Lent& lent) {
                                                 ends.output_device->text());
     return ends;
 }
+
+DeviceEnds::DeviceEnds(device::Device& device, const Lent& lent)
+    : device_(device), lent_(lent), queue_(queue_of(device)) {}
 
 void DeviceEnds::begin(const Ends& ends, DeviceStream stream) {
     const auto* const input = static_cast<const std::byte*>(ends.input);

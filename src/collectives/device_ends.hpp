@@ -30,17 +30,16 @@ struct Ends {
 };
 
 /// Page-locked memory of a plan by which values on a device go: the operation itself has to do with the host
-/// alone.
+/// alone. It is made in the plan's first operation with values there, which the ranks start without waiting
+/// for each other: one that has no stream or no memory for it ends the program, since the others would wait.
 class DeviceEnds {
   public:
-    /// Throws Error where there is too little.
-    DeviceEnds(device::Device& device, const Lent& lent)
-        : device_(device), lent_(lent), queue_(mpi::DeviceQueue::of(device)) {}
+    DeviceEnds(device::Device& device, const Lent& lent);
     [[nodiscard]] const device::Device& device() const { return device_; }
     [[nodiscard]] std::int64_t size_bytes() const { return input_.size_bytes() + output_.size_bytes(); }
 
-    /// Gives the queue the copy of the input, after what `stream` holds. Throws Error, and has then begun
-    /// nothing.
+    /// Gives the queue the copy of the input, after what `stream` holds. Throws invalid_argument for a stream
+    /// of another device, and has then begun nothing.
     void begin(const Ends& ends, DeviceStream stream);
     /// Whether it is here: at `input` and `output`, which are for the operation.
     [[nodiscard]] bool has_input() { return loaded_.is_over(); }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <hakobi/error.hpp>
 #include <map>
 #include <string>
 
@@ -29,6 +31,33 @@ TEST(Agree, TheMostSevereCodeOfTheLowestRankReachesEveryRank) {
     EXPECT_EQ(agreed.rank, lowest);
     EXPECT_EQ(agreed.status.text(), "full on rank " + std::to_string(lowest));
     comm.free();
+}
+
+/// mpirun gives the environment to its own node's ranks alone.
+TEST(Agree, PretendedNodesThatSomeRanksLackAreRefusedOnAll) {
+    int rank = 0, size = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (const char* const of_others : {"", "2"}) {
+        const std::string value = rank == 0 ? "1" : of_others;
+        if (!value.empty()) setenv("HAKOBI_RANKS_PER_NODE", value.c_str(), 1);
+        std::string text;
+        try {
+            Comm::duplicate(MPI_COMM_WORLD).free();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+            text = error.what();
+        }
+        unsetenv("HAKOBI_RANKS_PER_NODE");
+        if (size == 1) {
+            EXPECT_EQ(text, "");
+        } else {
+            EXPECT_NE(text.find(std::string("HAKOBI_RANKS_PER_NODE differs between ranks: ") +
+                                (*of_others == '\0' ? "0 to 1" : "1 to 2")),
+                      std::string::npos)
+                << text;
+        }
+    }
 }
 
 std::map<std::string, std::string> launchers_variables;

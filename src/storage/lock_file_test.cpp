@@ -211,6 +211,44 @@ TEST_F(LockFileTest, OfAFailingStorageIsAnErrorAndNotInUse) {
     EXPECT_EQ(lock_to_fill(0, 0, 1).code(), ErrorCode::io);
 }
 
+/// Another process has the whole file until it reads on stderr that it is waited for.
+TEST_F(LockFileTest, OfAnotherProgramIsWaitedForAndItsHolderNamed) {
+    const std::string file = folder + "/data", told = folder + "/told";
+    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    ASSERT_GE(descriptor, 0);
+    const pid_t holder = fork();
+    if (holder == 0) {
+        struct flock whole = lock_on(F_WRLCK, 0, 0);
+        if (::fcntl(descriptor, F_SETLK, &whole) != 0) _exit(1);
+        std::ofstream(folder + "/locked") << "";
+        for (int tries = 0; tries < 2000; ++tries, ::usleep(10'000)) {
+            std::ifstream said(told);
+            const std::string text{std::istreambuf_iterator<char>(said), {}};
+            if (text.find("process " + std::to_string(::getpid()) + " holds") != std::string::npos) _exit(0);
+        }
+        _exit(2);
+    }
+    while (!fs::exists(folder + "/locked")) ::usleep(1000);
+    std::fflush(stderr);
+    const int before = ::dup(STDERR_FILENO);
+    const int said = ::open(told.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    ::dup2(said, STDERR_FILENO);
+    const Status status = lock_to_fill(descriptor, 10, 100, 0.01);
+    std::fflush(stderr);
+    ::dup2(before, STDERR_FILENO);
+    int ended = 0;
+    waitpid(holder, &ended, 0);
+    EXPECT_TRUE(status.ok()) << status.text();
+    EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    std::ifstream lines(told);
+    const std::string text{std::istreambuf_iterator<char>(lines), {}};
+    EXPECT_NE(text.find("hakobi: " + file + ": a write waits for a lock that process"), std::string::npos)
+        << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << "told once";
+    EXPECT_TRUE(unlock_filled(descriptor, 10, 100).ok());
+    for (const int each : {before, said, descriptor}) ::close(each);
+}
+
 TEST_F(LockFileTest, RegularOnlyFilesAreOpenedAtOnceOrRefused) {
     const OpenMode reading{.regular_only = true};
     const OpenMode writing{.read = false, .write = true, .create = true, .regular_only = true};

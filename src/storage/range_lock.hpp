@@ -30,9 +30,13 @@ int change_lock(int descriptor, int command, struct flock& lock);
 int find_write_lock(int descriptor, std::int64_t offset, std::int64_t length, std::int64_t least_offset,
                     struct flock& found);
 
-/// Blocks until the range is this description's. `unsupported` where the file system, or the way in which the
-/// file is open, knows no such locks; then nothing is locked.
-Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length);
+constexpr double default_tell_after_s = 5;
+
+/// Blocks until the range is this description's, without a limit, as ROMIO does; after `tell_after_s` a line
+/// on stderr names the file and the process that holds the lock. `unsupported` where the file system, or the
+/// way in which the file is open, knows no such locks; then nothing is locked.
+Status lock_to_fill(int descriptor, std::int64_t offset, std::int64_t length,
+                    double tell_after_s = default_tell_after_s);
 Status unlock_filled(int descriptor, std::int64_t offset, std::int64_t length);
 
 /// While one exists nobody who keeps to these rules fills a hole of the file. Not copied; any thread.

@@ -49,8 +49,8 @@ MODEL = StorageModel(servers=1, bandwidth_mb_s=118, latency_s=1e-4)
 #: the bytes.
 METHODS = ("root", "pipelined" + HIDDEN)
 ROUNDS = 4
-#: Each rank's share of a run of the study: two ranks compute for two to four seconds. Many steps: only the last
-#: one of a run cannot be hidden.
+#: Each rank's share of a run of the study: two ranks compute for two to four seconds. Many steps: only the
+#: last one of a run cannot be hidden.
 HOURS_A_RANK, STEPS_A_RANK = 2.625, 15
 #: Part of the run's time for which its output may occupy the storage: a faster machine writes fewer steps.
 BUSY_SHARE = 0.7

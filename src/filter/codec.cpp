@@ -7,8 +7,11 @@
 #include <isa-l/igzip_lib.h>
 #endif
 
+#include <cassert>
+#include <cstring>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "filter/blosc.hpp"
 #include "filter/round.hpp"
@@ -73,12 +76,11 @@ struct Coder::State {
     std::unique_ptr<libdeflate_decompressor, Deleter<libdeflate_free_decompressor>> inflater;
     std::unique_ptr<ZSTD_CCtx, Deleter<ZSTD_freeCCtx>> zstd;
     std::unique_ptr<ZSTD_DCtx, Deleter<ZSTD_freeDCtx>> unzstd;
-    std::vector<std::byte> shuffled, packed, isal_work;
+    std::vector<std::byte> shuffled, isal_work;
 
-    /// The packed size; 0 where it is not less than the size before.
-    std::size_t pack(const Filters& filters, Element element, std::span<const std::byte> values) {
-        if (packed.size() < values.size()) packed.resize(values.size());
-        const std::span<std::byte> room = std::span(packed).first(values.size() - 1);
+    /// The packed size; 0 where it does not fit in `room`, which is shorter than the values.
+    std::size_t pack(const Filters& filters, Element element, std::span<const std::byte> values,
+                     std::span<std::byte> room) {
         return filters.codec == Codec::deflate ? deflate(filters, values, room)
                                                : pack_by_zstd(filters.level, element, values, room);
     }
@@ -116,13 +118,18 @@ struct Coder::State {
     }
 };
 
+std::int64_t most_encoded_bytes(std::int64_t values_bytes) {
+    return values_bytes + blosc_header_bytes;
+}
+
 Coder::Coder() : state_(std::make_unique<State>()) {}
 Coder::~Coder() = default;
 Coder::Coder(Coder&&) noexcept = default;
 Coder& Coder::operator=(Coder&&) noexcept = default;
 
 Result<Encoded> Coder::encode(const Filters& filters, Element element, std::int64_t element_bytes,
-                              std::span<std::byte> values, const void* kept) {
+                              std::span<std::byte> values, std::span<std::byte> room, const void* kept) {
+    assert(std::ssize(room) >= most_encoded_bytes(std::ssize(values)));
     try {
         if (filters.significant_bits > 0 && element == Element::float64)
             round_bits(as_values<double>(values), filters.significant_bits, static_cast<const double*>(kept));
@@ -135,17 +142,22 @@ Result<Encoded> Coder::encode(const Filters& filters, Element element, std::int6
             shuffle(values, element_bytes, std::span(state_->shuffled).first(values.size()));
             shuffled = std::span(state_->shuffled).first(values.size());
         }
+        const bool is_framed = filters.frame == Frame::blosc;
+        const std::span<std::byte> packed = room.subspan(is_framed ? blosc_header_bytes : 0);
+        std::size_t bytes = state_->pack(filters, element, shuffled, packed.first(values.size() - 1));
         Encoded encoded;
-        const std::size_t bytes = state_->pack(filters, element, shuffled);
-        if (bytes > 0) shuffled = std::span(state_->packed).first(bytes);
-        if (bytes == 0) encoded.skipped = is_shuffled ? 2 : 1;
-        if (filters.frame == Frame::blosc) {
-            const BloscHeader header =
-                blosc_header(filters.codec, element_bytes, std::ssize(values), std::ssize(shuffled));
-            encoded.bytes.assign(header.begin(), header.end());
-            encoded.skipped = 0;
+        if (bytes == 0) {
+            std::memcpy(packed.data(), shuffled.data(), shuffled.size());
+            bytes = shuffled.size();
+            if (!is_framed) encoded.skipped = is_shuffled ? 2 : 1;
         }
-        encoded.bytes.insert(encoded.bytes.end(), shuffled.begin(), shuffled.end());
+        if (is_framed) {
+            const BloscHeader header = blosc_header(filters.codec, element_bytes, std::ssize(values),
+                                                    static_cast<std::int64_t>(bytes));
+            std::memcpy(room.data(), header.data(), header.size());
+            bytes += header.size();
+        }
+        encoded.bytes = room.first(bytes);
         return encoded;
     } catch (const std::bad_alloc&) {
         return Status(ErrorCode::out_of_memory, "packing a chunk: no memory");

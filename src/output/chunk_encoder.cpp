@@ -38,8 +38,8 @@ struct ChunkEncoder::Round {
     static constexpr int received = -1;  // the owner of requests that receive
     mpi::MessagesUnderWay messages;
     std::int64_t number = 0;
-    std::vector<std::byte> staging;       // what comes in, sender by sender
-    std::vector<std::int64_t> positions;  // of each rank: where the next of its values are in `staging`
+    std::unique_ptr<std::byte[]> staging;  // what comes in, sender by sender
+    std::vector<std::int64_t> positions;   // of each rank: where the next of its values are in `staging`
     /// Messages that go out, one behind the other; from its beginning again when all of them are gone.
     std::unique_ptr<std::byte[]> sent;
     std::int64_t used_bytes = 0;
@@ -63,6 +63,17 @@ struct ChunkEncoder::Round {
     }
 };
 
+/// Kept from step to step.
+struct ChunkEncoder::Memory {
+    std::array<Round, 2> rounds;           // one comes in while the other is encoded
+    std::vector<std::byte> chunk;          // the one that is being put together
+    std::unique_ptr<std::byte[]> encoded;  // this rank's chunks, one behind the other
+    std::int64_t encoded_bytes = 0, used_bytes = 0;
+};
+
+ChunkEncoder::ChunkEncoder(const Comm& comm) : comm_(comm) {}
+ChunkEncoder::~ChunkEncoder() = default;
+
 bool ChunkEncoder::is_needed(std::span<const format::FieldDescription> fields) {
     return std::ranges::any_of(fields, format::is_chunked);
 }
@@ -81,16 +92,16 @@ mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> field
         if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
         share_blocks(held);
         measure_rounds();
+        // All of it before the first message: others wait for those that a rank sends, and receives.
+        status = guarded("encoding", [&] { take_memory(); });
+        if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
     }
     encoded_.clear();
-    std::array<Round, 2> rounds;
-    // All of it before the first message: others wait for those that a rank sends, and receives.
-    status = guarded("encoding", [&] { take_memory(rounds); });
-    if (mpi::Agreed agreed = mpi::agree(comm_, status); !agreed.status.ok()) return agreed;
-    if (rounds_.num > 0) start(rounds[0], 0, held);
+    memory_->used_bytes = 0;
+    if (rounds_.num > 0) start(memory_->rounds[0], 0, held);
     for (std::int64_t r = 0; r < rounds_.num; ++r) {
-        if (r + 1 < rounds_.num) start(rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
-        Round& round = rounds[static_cast<std::size_t>(r % 2)];
+        if (r + 1 < rounds_.num) start(memory_->rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
+        Round& round = memory_->rounds[static_cast<std::size_t>(r % 2)];
         round.messages.wait_all();
         if (status.ok()) status = guarded("encoding", [&] { return finish(round, held); });
     }
@@ -106,9 +117,6 @@ Status ChunkEncoder::plan(std::span<const format::FieldDescription> fields) {
     std::size_t most = 0;
     for (const std::vector<ChunkId>& of_rank : chunks_) most = std::max(most, of_rank.size());
     rounds_.num = (static_cast<std::int64_t>(most) + chunks_a_round - 1) / chunks_a_round;
-    std::int64_t chunk_bytes = 0;
-    for (const format::ChunkGrid& grid : grids_) chunk_bytes = std::max(chunk_bytes, grid.chunk_bytes());
-    chunk_.resize(static_cast<std::size_t>(chunk_bytes));
     return {};
 }
 
@@ -181,13 +189,24 @@ void ChunkEncoder::measure_rounds() {
     }
 }
 
-void ChunkEncoder::take_memory(std::span<Round> rounds) const {
-    for (Round& round : rounds) {
+void ChunkEncoder::take_memory() {
+    // Not cleared: the system gives pages that are new, one fault each, only where something is written.
+    const auto room = [](std::int64_t bytes) {
+        return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+    };
+    memory_.reset();
+    memory_ = std::make_unique<Memory>();
+    for (Round& round : memory_->rounds) {
         round.messages = mpi::MessagesUnderWay(context_);
-        round.staging.reserve(static_cast<std::size_t>(rounds_.most_received_bytes));
-        round.sent =
-            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(rounds_.most_sent_bytes));
+        round.staging = room(rounds_.most_received_bytes);
+        round.sent = room(rounds_.most_sent_bytes);
     }
+    std::int64_t chunk_bytes = 0;
+    for (const format::ChunkGrid& grid : grids_) chunk_bytes = std::max(chunk_bytes, grid.chunk_bytes());
+    memory_->chunk.resize(static_cast<std::size_t>(chunk_bytes));
+    for (const ChunkId& chunk : chunks_[static_cast<std::size_t>(comm_.rank())])
+        memory_->encoded_bytes += filter::most_encoded_bytes(grids_[chunk.field].chunk_bytes());
+    memory_->encoded = room(memory_->encoded_bytes);
 }
 
 void ChunkEncoder::start(Round& round, std::int64_t number, std::span<const HeldField> held) {
@@ -204,13 +223,12 @@ void ChunkEncoder::start(Round& round, std::int64_t number, std::span<const Held
         lengths[static_cast<std::size_t>(from)] = message_bytes(from, me, number);
         total_bytes += lengths[static_cast<std::size_t>(from)];
     }
-    round.staging.resize(static_cast<std::size_t>(total_bytes));
+    assert(total_bytes <= rounds_.most_received_bytes);
+    const std::span staging(round.staging.get(), static_cast<std::size_t>(total_bytes));
     for (int from = 0; from < num_ranks; ++from) {
         const auto bytes = static_cast<std::size_t>(lengths[static_cast<std::size_t>(from)]);
         const auto position = static_cast<std::size_t>(round.positions[static_cast<std::size_t>(from)]);
-        if (bytes > 0)
-            round.messages.receive(std::span(round.staging).subspan(position, bytes), from, tag_,
-                                   Round::received);
+        if (bytes > 0) round.messages.receive(staging.subspan(position, bytes), from, tag_, Round::received);
     }
     for (int i = 1; i < num_ranks; ++i) {
         const int to = (me + i) % num_ranks;  // not all to the same rank at the same time
@@ -245,7 +263,8 @@ Status ChunkEncoder::encode_chunk(const ChunkId& chunk, Round& round, std::span<
     const format::FieldDescription& field = fields_[chunk.field];
     const format::ChunkGrid& grid = grids_[chunk.field];
     const std::int64_t element_bytes = format::bytes_of(field.type);
-    const std::span<std::byte> values = std::span(chunk_).first(static_cast<std::size_t>(grid.chunk_bytes()));
+    const std::span<std::byte> values =
+        std::span(memory_->chunk).first(static_cast<std::size_t>(grid.chunk_bytes()));
     std::memset(values.data(), 0, values.size());
     for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
         if (static_cast<int>(rank) == comm_.rank()) {
@@ -261,14 +280,17 @@ Status ChunkEncoder::encode_chunk(const ChunkId& chunk, Round& round, std::span<
             const Block part = part_in_chunk(block, grid, chunk.index);
             if (part.num_elements() == 0) continue;
             run_copy(copy_packed_to_chunk(part, grid, chunk.index, element_bytes),
-                     round.staging.data() + round.positions[rank], values.data());
+                     round.staging.get() + round.positions[rank], values.data());
             round.positions[rank] += part.num_elements() * element_bytes;
         }
     }
+    const auto room = std::span(memory_->encoded.get(), static_cast<std::size_t>(memory_->encoded_bytes))
+                          .subspan(static_cast<std::size_t>(memory_->used_bytes));
     Result<filter::Encoded> encoded = coder_.encode(field.filters, element_of(field.type), element_bytes,
-                                                    values, format::address_of(field.fill_value));
+                                                    values, room, format::address_of(field.fill_value));
     if (!encoded.ok()) return encoded.status();
-    encoded_.push_back(std::move(encoded).value());
+    memory_->used_bytes += std::ssize(encoded.value().bytes);
+    encoded_.push_back(encoded.value());
     return {};
 }
 
@@ -298,7 +320,7 @@ Part ChunkEncoder::part_of(std::size_t field, std::span<const std::int64_t> offs
     std::ranges::sort(placed);
     std::vector<std::int64_t> in_file, in_memory, lengths;
     for (const auto& [offset, i] : placed) {
-        const std::vector<std::byte>& bytes = encoded_[i].bytes;
+        const std::span<const std::byte> bytes = encoded_[i].bytes;
         in_file.push_back(offset);
         in_memory.push_back(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(bytes.data())));
         lengths.push_back(std::ssize(bytes));

@@ -23,11 +23,14 @@ namespace hakobi::output {
 /// 3. The ranks encode their chunks, each by itself. Elements that no block covers are zero.
 /// 4. All ranks agree, and rank 0 gets the sizes: `stored`, from which the format lays the file out.
 ///
-/// Memory: two rounds' messages (16 MiB at most, both ways together), one chunk, and this rank's share of the
-/// encoded step.
+/// Memory, kept from step to step: two rounds' messages (16 MiB at most, both ways together), one chunk, and
+/// this rank's share of the encoded step.
 class ChunkEncoder {
   public:
-    explicit ChunkEncoder(const Comm& comm) : comm_(comm) {}
+    explicit ChunkEncoder(const Comm& comm);
+    ~ChunkEncoder();
+    ChunkEncoder(const ChunkEncoder&) = delete;
+    ChunkEncoder& operator=(const ChunkEncoder&) = delete;
 
     /// Whether any of the fields is stored so. Equal descriptions on all ranks give the same everywhere.
     [[nodiscard]] static bool is_needed(std::span<const format::FieldDescription> fields);
@@ -38,13 +41,12 @@ class ChunkEncoder {
     /// Rank 0: of each field all chunks, or none of one that is not stored so.
     [[nodiscard]] const std::vector<std::vector<format::StoredChunk>>& stored() const { return stored_; }
     /// This rank's chunks of a field, when the field's chunks go to `offsets_bytes`. The memory is the
-    /// encoder's.
+    /// encoder's, until the next `encode`.
     [[nodiscard]] Part part_of(std::size_t field, std::span<const std::int64_t> offsets_bytes) const;
-    /// Gives the encoded chunks' memory back.
-    void release() noexcept { encoded_.clear(); }
 
   private:
     struct Round;
+    struct Memory;
     using Blocks = std::vector<std::vector<Block>>;  // of one rank: of each field
 
     void share_blocks(std::span<const HeldField> held);
@@ -53,8 +55,7 @@ class ChunkEncoder {
     /// Bytes that `from` has of the chunks that `to` encodes in a round.
     [[nodiscard]] std::int64_t message_bytes(int from, int to, std::int64_t round) const;
     void measure_rounds();
-    /// For the messages of rounds that are under way at once.
-    void take_memory(std::span<Round> rounds) const;
+    void take_memory();
     void start(Round& round, std::int64_t number, std::span<const HeldField> held);
     Status finish(Round& round, std::span<const HeldField> held);
     Status encode_chunk(const ChunkId& chunk, Round& round, std::span<const HeldField> held);
@@ -71,7 +72,7 @@ class ChunkEncoder {
         std::int64_t num = 0;
         std::int64_t most_received_bytes = 0, most_sent_bytes = 0;  ///< this rank's in one of them
     } rounds_;
-    std::vector<std::byte> chunk_;  // the one that is being put together
+    std::unique_ptr<Memory> memory_;
     filter::Coder coder_;
     std::vector<filter::Encoded> encoded_;  // this rank's, in the order of its chunks
     std::vector<std::vector<format::StoredChunk>> stored_;

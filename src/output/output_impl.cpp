@@ -161,7 +161,6 @@ mpi::Agreed Output::Impl::write_step(output::StepsFile* several) noexcept {
     {
         Stopwatch stopwatch(timing.phases().values_s);
         if (mpi::Agreed agreed = setup.method->write(step); !agreed.status.ok()) return agreed;
-        if (has_chunks) encoder->release();
     }
     if (setup.method->num_hidden() > hidden.size()) {
         hidden.add(draft.names(setup.options.overview && setup.is_rank_0()));

@@ -52,8 +52,12 @@ void add_zarr(Seeds& seeds) {
             filter::Coder coder;
             for (std::int64_t c = 0; c < 4 / rows; ++c) {
                 Bytes chunk(static_cast<std::size_t>(rows * 3 * 8), std::byte{1});
-                if (array.is_packed())
-                    chunk = coder.encode(array.packing, filter::Element::float64, 8, chunk).value().bytes;
+                if (array.is_packed()) {
+                    Bytes room(static_cast<std::size_t>(filter::most_encoded_bytes(std::ssize(chunk))));
+                    const auto encoded =
+                        coder.encode(array.packing, filter::Element::float64, 8, chunk, room).value().bytes;
+                    chunk.assign(encoded.begin(), encoded.end());
+                }
                 offsets.push_back(std::ssize(shard));
                 lengths.push_back(std::ssize(chunk));
                 shard.insert(shard.end(), chunk.begin(), chunk.end());

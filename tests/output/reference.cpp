@@ -72,12 +72,12 @@ std::vector<std::byte> reference_array(std::size_t f, const TestField& field, st
     return array;
 }
 
-std::vector<filter::Encoded> reference_chunks(const format::FieldDescription& field,
-                                              const std::vector<std::byte>& array) {
+std::vector<ReferenceChunk> reference_chunks(const format::FieldDescription& field,
+                                             const std::vector<std::byte>& array) {
     const format::ChunkGrid grid(field.global, format::bytes_of(field.type));
     const auto element_bytes = static_cast<std::size_t>(format::bytes_of(field.type));
     filter::Coder coder;
-    std::vector<filter::Encoded> chunks;
+    std::vector<ReferenceChunk> chunks;
     for (std::int64_t c = 0; c < grid.num_chunks(); ++c) {
         std::vector<std::byte> values(static_cast<std::size_t>(grid.chunk_bytes()));
         const std::vector<std::int64_t> start = grid.start_of(c);
@@ -99,8 +99,11 @@ std::vector<filter::Encoded> reference_chunks(const format::FieldDescription& fi
         const filter::Element element = field.type == format::ValueType::float64   ? filter::Element::float64
                                         : field.type == format::ValueType::float32 ? filter::Element::float32
                                                                                    : filter::Element::other;
-        chunks.push_back(
-            coder.encode(field.filters, element, static_cast<std::int64_t>(element_bytes), values).value());
+        std::vector<std::byte> room(static_cast<std::size_t>(filter::most_encoded_bytes(grid.chunk_bytes())));
+        const filter::Encoded encoded =
+            coder.encode(field.filters, element, static_cast<std::int64_t>(element_bytes), values, room)
+                .value();
+        chunks.push_back({{encoded.bytes.begin(), encoded.bytes.end()}, encoded.skipped});
     }
     return chunks;
 }
@@ -151,7 +154,7 @@ std::vector<char> reference_file(const OutputOptions& options, std::int64_t step
     filter::Filters filters = filter::parse_filters(options.compression, options.significant_bits).value();
     filters.frame = format::find_format(options.format).value()->frame();
     std::vector<std::vector<std::byte>> arrays;
-    std::vector<std::vector<filter::Encoded>> encoded;
+    std::vector<std::vector<ReferenceChunk>> encoded;
     std::vector<std::vector<format::StoredChunk>> stored;
     for (std::size_t f = 0; f < fields.size(); ++f) {
         description.fields.push_back({.name = fields[f].name,
@@ -167,7 +170,7 @@ std::vector<char> reference_file(const OutputOptions& options, std::int64_t step
         stored.emplace_back();
         if (!format::is_chunked(description.fields[f])) continue;
         encoded[f] = reference_chunks(description.fields[f], arrays[f]);
-        for (const filter::Encoded& chunk : encoded[f])
+        for (const ReferenceChunk& chunk : encoded[f])
             stored[f].push_back({std::ssize(chunk.bytes), chunk.skipped});
     }
     Result<format::Layout> laid_out =

@@ -124,8 +124,12 @@ std::vector<std::byte> reference_array(std::size_t f, const TestField& field, st
                                        int num_ranks);
 
 /// The chunks of an array as they are stored.
-std::vector<filter::Encoded> reference_chunks(const format::FieldDescription& field,
-                                              const std::vector<std::byte>& array);
+struct ReferenceChunk {
+    std::vector<std::byte> bytes;
+    std::uint32_t skipped = 0;
+};
+std::vector<ReferenceChunk> reference_chunks(const format::FieldDescription& field,
+                                             const std::vector<std::byte>& array);
 
 std::vector<char> bytes_of_file(const std::string& path);
 

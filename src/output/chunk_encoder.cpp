@@ -9,6 +9,7 @@
 #include "base/guard.hpp"
 #include "mpi/messages.hpp"
 #include "mpi/nonblocking.hpp"
+#include "mpi/wait.hpp"
 
 namespace hakobi::output {
 namespace {
@@ -56,7 +57,19 @@ struct ChunkEncoder::Round {
         return begin;
     }
 
+    /// Until all are there, and gone. Those that this rank waits for are encoding: they get the core.
+    void wait(const Comm& comm) {
+        mpi::Wait wait(comm, {}, most_sleep_s);
+        for (;;) {
+            complete(messages.test_some());
+            if (messages.empty()) return;
+            wait.pause();
+        }
+    }
+
   private:
+    static constexpr double most_sleep_s = 200e-6;
+
     void complete(std::span<const int> owners) {
         for (const int owner : owners)
             if (owner != received) unsent_bytes -= sent_bytes[static_cast<std::size_t>(owner)];
@@ -102,7 +115,7 @@ mpi::Agreed ChunkEncoder::encode(std::span<const format::FieldDescription> field
     for (std::int64_t r = 0; r < rounds_.num; ++r) {
         if (r + 1 < rounds_.num) start(memory_->rounds[static_cast<std::size_t>((r + 1) % 2)], r + 1, held);
         Round& round = memory_->rounds[static_cast<std::size_t>(r % 2)];
-        round.messages.wait_all();
+        round.wait(comm_);
         if (status.ok()) status = guarded("encoding", [&] { return finish(round, held); });
     }
     mpi::Agreed agreed = mpi::agree(comm_, status);

@@ -33,9 +33,19 @@ struct Deleter {
     }
 };
 
-/// Chunks of floating-point values at zstd's default level: tables that stay in a core's second-level cache,
-/// where the level's own, made for text, do not. 1.3 times as fast, 0.1 to 0.5 % larger (decision 69).
-constexpr int zstd_default_level = 3, zstd_hash_log = 15, zstd_chain_log = 14;
+/// Parameters of zstd in place of the level's own; 0: the level's.
+struct ZstdTuning {
+    int strategy = 0, hash_log = 0, chain_log = 0, min_match = 0;
+};
+/// Chunks of floating-point values at zstd's default level (decision 69). The level's own parameters are made
+/// for text: two tables that do not stay in a core's caches. Where mantissas are noise, one small table of
+/// short matches finds nearly all that there is; where values repeat, two are needed, but smaller ones.
+constexpr int zstd_default_level = 3;
+constexpr ZstdTuning for_noise{.strategy = ZSTD_fast, .hash_log = 14, .min_match = 4},
+    for_repeats{.hash_log = 15, .chain_log = 14};
+/// A chunk is noise where samples of it pack to no less than this.
+constexpr double least_noise_ratio = 0.3;
+constexpr std::size_t sample_bytes = 2048, num_samples = 16;
 
 #ifdef HAKOBI_HAVE_ISAL
 /// ISA-L packs what is hard to pack three times as fast as libdeflate at its first level, and 1 % larger;
@@ -76,7 +86,7 @@ struct Coder::State {
     std::unique_ptr<libdeflate_decompressor, Deleter<libdeflate_free_decompressor>> inflater;
     std::unique_ptr<ZSTD_CCtx, Deleter<ZSTD_freeCCtx>> zstd;
     std::unique_ptr<ZSTD_DCtx, Deleter<ZSTD_freeDCtx>> unzstd;
-    std::vector<std::byte> shuffled, isal_work;
+    std::vector<std::byte> shuffled, isal_work, samples;
 
     /// The packed size; 0 where it does not fit in `room`, which is shorter than the values.
     std::size_t pack(const Filters& filters, Element element, std::span<const std::byte> values,
@@ -105,11 +115,35 @@ struct Coder::State {
 
     std::size_t pack_by_zstd(int level, Element element, std::span<const std::byte> values,
                              std::span<std::byte> room) {
-        if (!zstd) zstd.reset(required(ZSTD_createCCtx()));
         const bool is_tuned = level == zstd_default_level && element != Element::other;
+        if (!is_tuned) return run_zstd(level, {}, values, room);
+        return run_zstd(level, is_noise(values, room) ? for_noise : for_repeats, values, room);
+    }
+
+    /// Whether pieces from all parts of the chunk, packed together, stay long. Overwrites `room`.
+    bool is_noise(std::span<const std::byte> values, std::span<std::byte> room) {
+        if (values.size() < 2 * num_samples * sample_bytes) return false;
+        samples.clear();
+        const std::size_t distance = values.size() / num_samples;
+        for (std::size_t i = 0; i < num_samples; ++i) {
+            const auto piece = values.subspan(i * distance + (distance - sample_bytes) / 2, sample_bytes);
+            samples.insert(samples.end(), piece.begin(), piece.end());
+        }
+        const std::size_t bytes =
+            run_zstd(zstd_default_level, for_noise, samples, room.first(samples.size()));
+        return bytes == 0 ||
+               static_cast<double>(bytes) >= least_noise_ratio * static_cast<double>(samples.size());
+    }
+
+    /// As `pack`, in `room`.
+    std::size_t run_zstd(int level, const ZstdTuning& tuning, std::span<const std::byte> values,
+                         std::span<std::byte> room) {
+        if (!zstd) zstd.reset(required(ZSTD_createCCtx()));
         ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_compressionLevel, level);
-        ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_hashLog, is_tuned ? zstd_hash_log : 0);
-        ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_chainLog, is_tuned ? zstd_chain_log : 0);
+        ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_strategy, tuning.strategy);
+        ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_hashLog, tuning.hash_log);
+        ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_chainLog, tuning.chain_log);
+        ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_minMatch, tuning.min_match);
         const std::size_t bytes =
             ZSTD_compress2(zstd.get(), room.data(), room.size(), values.data(), values.size());
         if (ZSTD_isError(bytes) == 0) return bytes;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <zstd.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -156,7 +158,34 @@ TEST_P(EveryCodec, TellsADamagedChunk) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Filters, EveryCodec,
-                         ::testing::Values("deflate:1", "deflate:9", "zstd:1", "zstd:19"));
+                         ::testing::Values("deflate:1", "deflate:9", "zstd:1", "zstd:3", "zstd:19"));
+
+/// The size that zstd gives shuffled values at a level, with the level's own parameters.
+std::size_t bytes_by_level(int level, std::span<const double> values) {
+    const std::span<const std::byte> bytes = std::as_bytes(values);
+    std::vector<std::byte> shuffled(bytes.size()), packed(ZSTD_compressBound(bytes.size()));
+    shuffle(bytes, 8, shuffled);
+    return ZSTD_compress(packed.data(), packed.size(), shuffled.data(), shuffled.size(), level);
+}
+
+TEST(Zstd, KeepsTheSizeOfItsLevelForNoiseAndForRepeats) {
+    std::mt19937 random(7);
+    for (const double noise : {0.0, 1e-8, 1e-3, 1.0}) {
+        std::vector<double> numbers(64 * 64 * 32);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const auto [x, y, z] = std::array{i / 2048, i / 32 % 64, i % 32};
+            const double smooth =
+                std::sin(0.1 * static_cast<double>(x)) * std::cos(0.1 * static_cast<double>(y));
+            numbers[i] = 280 + smooth + 0.2 * static_cast<double>(z) + noise * std::ldexp(random(), -32);
+        }
+        Coder coder;
+        const std::size_t stored = stored_by(coder, parse_filters("zstd", 0).value(), Element::float64, 8,
+                                             std::as_writable_bytes(std::span(numbers)))
+                                       .bytes.size();
+        EXPECT_LT(static_cast<double>(stored), 1.01 * static_cast<double>(bytes_by_level(3, numbers)))
+            << noise;
+    }
+}
 
 TEST(Filters, AreReadAsTheUserWritesThem) {
     const auto read = [](std::string_view text, int bits = 0) { return parse_filters(text, bits); };

@@ -135,7 +135,7 @@ std::int64_t size_of(const std::string& path) {
     return found.is_there() ? found.size_bytes : -1;
 }
 
-/// 3 of 5.
+/// 3 of 5. With Gaps::none up to the first step that is lost, or cannot be carried.
 Status carry_all(const std::string& prefix, const std::string& staged_prefix, const Series& series, Gaps gaps,
                  Unfinished& result) {
     const std::uint64_t run = checksum_of(std::as_bytes(std::span(staged_prefix)));
@@ -143,6 +143,7 @@ Status carry_all(const std::string& prefix, const std::string& staged_prefix, co
     format::LeftStore store;
     for (const Staged& file : staged_files(series)) {
         const std::string what = (file.is_mesh ? "the mesh of step " : "step ") + std::to_string(file.step);
+        is_gap = is_gap || (result.first_lost >= 0 && file.step >= result.first_lost);
         if (is_gap && gaps == Gaps::none) {
             result.staying.push_back(
                 what + " is whole on the stage, but not one before it: it stays there (" + file.path + ")");
@@ -337,6 +338,7 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     Unfinished result;
     result.lost = std::move(unfinished.value().lost);
     result.has_gap = unfinished.value().has_gap;
+    result.first_lost = unfinished.value().first_lost;
     if (removes) tell_lost(prefix, result, "is given up");
     if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);

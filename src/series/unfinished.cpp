@@ -97,10 +97,15 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         const auto is_it = [&](const Series::Entry& file) { return file.path == left.final_path; };
         return !store_of(left.final_path).empty() && std::ranges::any_of(series.files, is_it);
     };
+    const auto note_first = [&](const LeftFile& left) {
+        if (first) return;
+        first = left;
+        result.first_lost = left.name.step;
+    };
     const auto lose = [&](const LeftFile& left, const Status& why) {
         result.lost.push_back(what_is(left) + " was stored whole, but " + why.text());
         if (left.name.is_of_mesh()) is_mesh_lost = true;
-        if (!first) first = left;
+        note_first(left);
     };
     for (const LeftFile& left : left_files(series)) {
         if (is_in_store(left)) {  // killed after the step was added
@@ -119,7 +124,7 @@ Result<Unfinished> complete_steps(const std::string& prefix, const Series& serie
         if (left.name.is_of_mesh()) is_mesh_lost = !why.empty();
         if (!why.empty()) {
             result.lost.push_back(not_whole(what_is(left), why));
-            if (!first) first = left;
+            note_first(left);
             continue;
         }
         if (first && gaps == Gaps::none) {

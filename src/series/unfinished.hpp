@@ -15,6 +15,7 @@ struct Unfinished {
     std::vector<Series::Entry> completed;   ///< whole ones, which have their names now; in their order
     std::vector<std::string> lost;          ///< of each other one a sentence that names it
     std::size_t num_told = 0;               ///< of these, the first: said already
+    std::int64_t first_lost = -1;           ///< the step of the first that is not whole; -1: none
     bool has_gap = false;                   ///< some of these are whole, but not one before them
     std::vector<std::string> staying = {};  ///< of each that did not come from its stage a sentence
 

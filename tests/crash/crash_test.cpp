@@ -81,6 +81,14 @@ std::vector<Protocol> all_protocols() {
         p.motion = Motion::moves;
         p.is_hidden = true;
     });
+    for (const Motion motion : {Motion::fixed, Motion::moves}) {
+        add(motion == Motion::fixed ? "vtkhdf in one file hidden" : "vtkhdf moving in one file hidden",
+            [&](Protocol& p) {
+                p.motion = motion;
+                p.steps_per_file = all_steps;
+                p.is_hidden = true;
+            });
+    }
     // Pairs of the other options, as far as they go together (src/output/combination.cpp).
     add("netcdf4 root compressed defined", [](Protocol& p) {
         p.method = "root";
@@ -120,6 +128,7 @@ std::vector<Protocol> all_protocols() {
         p.method = "root";
         p.is_compressed = p.has_static = p.is_hidden = true;
     });
+    add("zarr static hidden", [](Protocol& p) { p.has_static = p.is_hidden = true; });
     add("zarr writers static defined synced", [](Protocol& p) {
         p.method = "writers";
         p.has_static = p.is_defined = p.is_synced = true;

@@ -119,7 +119,9 @@ void Explorer::try_state(const State& state, int depth) {
 /// Without time for all: behind an opener that was killed only those that everybody uses, and a further step
 /// after each fourth state.
 bool Explorer::is_skipped(const State& state, const Opener& opener, int depth) const {
+    if (opener.is_refused && depth > 0) return true;
     if (limits_.is_thorough) return false;
+    if (opener.is_refused) return state.disk.digest() / 32 % one_in != 0;
     if (opener.goes_on) return depth > 0 || state.disk.digest() / 64 % one_in != 0;
     return depth > 0 && (opener.replaces || opener.name == "gather");
 }

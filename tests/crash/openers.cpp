@@ -163,7 +163,8 @@ State Explorer::judge(const State& state, const Opener& opener, const Visit& vis
     const bool may_find_nothing = opener.leaves_parts || opener.name == "gather";
     const bool is_left = protocol_.is_shown_gathered() && opener.leaves_parts;
     const bool is_right = code == ErrorCode::ok || (may_find_nothing && code == ErrorCode::not_found) ||
-                          (is_left && code == ErrorCode::unsupported);
+                          (is_left && code == ErrorCode::unsupported) ||
+                          (opener.is_refused && code == ErrorCode::exists);
     State after = state;
     after.disk = visit.disk;
     after.words = state.words + visit.opened.words;
@@ -189,6 +190,13 @@ State Explorer::judge(const State& state, const Opener& opener, const Visit& vis
         promised.returned.clear();
     }
     hold_gaps(promised, after, opener, found);
+    if (opener.is_refused && code == ErrorCode::exists) {
+        // It need not complete or name a step: who comes next does.
+        const std::set<std::int64_t>& still = completed(after.disk, after.first_alone);
+        if (!std::ranges::includes(still, promised.stored) || !std::ranges::includes(still, promised.seen))
+            hold(after, who + "refused, it leaves steps " + joined(still), after.disk);
+        return after;
+    }
     if (!is_left) hold_steps(promised, after, opener, found);
     return after;
 }

@@ -216,7 +216,7 @@ const std::vector<Opener>& all_openers() {
     static const std::vector<Opener> openers = {
         {.name = "Input::open", .leaves_parts = true}, {.name = "resume"},
         {.name = "resume and go on", .goes_on = true}, {.name = "gather"},
-        {.name = "replace", .replaces = true},
+        {.name = "replace", .replaces = true},         {.name = "fail", .is_refused = true},
     };
     return openers;
 }
@@ -233,8 +233,10 @@ Opened open_by(const Opener& opener, const Protocol& protocol, const std::string
         for (const std::string& each : gather_pieces(prefix).incomplete) opened.words += each + "\n";
         return opened;
     }
-    Output out = Output::create(
-        comm, prefix, protocol.next_options(root, opener.replaces ? IfExists::replace : IfExists::resume));
+    const IfExists if_exists = opener.is_refused ? IfExists::fail
+                               : opener.replaces ? IfExists::replace
+                                                 : IfExists::resume;
+    Output out = Output::create(comm, prefix, protocol.next_options(root, if_exists));
     if (opener.goes_on) {
         opened.next_step = 0;
         (void)error_of([&] { opened.next_step = Input::open(prefix).steps().back() + 1; });

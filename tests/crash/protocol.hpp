@@ -81,6 +81,7 @@ struct Opener {
     bool replaces = false;      ///< removes the steps
     bool goes_on = false;       ///< writes a step more
     bool leaves_parts = false;  ///< of steps that are not whole
+    bool is_refused = false;    ///< where there are steps, whole or to be completed
 };
 [[nodiscard]] const std::vector<Opener>& all_openers();
 struct Opened {

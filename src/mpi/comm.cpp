@@ -81,9 +81,10 @@ constexpr bool is_simulated = false;
 
 /// This rank's share in finding the nodes.
 struct Home {
-    /// Ranks of one machine have the same. A clone of a virtual machine may have its boot's number, and a
-    /// container another name: both decide, and who can share memory after that (find_sharing).
-    std::uint64_t machine = 0;
+    /// Ranks of one machine have the same. A clone of a virtual machine may have its boot, and a container
+    /// another name: both decide, and who can share memory after that (find_sharing).
+    std::uint64_t boot = 0;  ///< 0: not to be had
+    std::uint64_t name = 0;
     std::int64_t ranks_per_node = 0;  ///< HAKOBI_RANKS_PER_NODE, for tests of the paths between nodes; 0: all
 };
 
@@ -91,9 +92,11 @@ Home own_home() {
     char name[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     MPI_Get_processor_name(name, &length);
-    const std::string machine = boot_id() + std::string(name, static_cast<std::size_t>(length));
-    Home home{.machine = checksum_of(std::as_bytes(std::span(machine)))};
-    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE")) home.ranks_per_node = std::max(0, std::atoi(text));
+    const std::string boot = boot_id();
+    Home home{.boot = boot.empty() ? 0 : checksum_of(std::as_bytes(std::span(boot))),
+              .name = checksum_of(std::as_bytes(std::span(name, static_cast<std::size_t>(length))))};
+    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE"))
+        home.ranks_per_node = std::max(0, std::atoi(text));
     return home;
 }
 
@@ -156,18 +159,22 @@ void find_own_node(CommState& state) {
                     "HAKOBI_RANKS_PER_NODE differs between ranks: " + std::to_string(least.ranks_per_node) +
                         " to " + std::to_string(most.ranks_per_node) +
                         " (0: not set): set it alike on all of them");
+    // A rank that has no descriptor left cannot read its boot, and is on no other node for that.
+    const bool has_boots = std::ranges::all_of(homes, [](const Home& home) { return home.boot != 0; });
+    const auto is_own = [&](const Home& home) {
+        return home.name == homes[rank].name && (!has_boots || home.boot == homes[rank].boot);
+    };
     std::vector<int> members;
     for (int r = 0; r < state.size; ++r)
-        if (homes[static_cast<std::size_t>(r)].machine == homes[rank].machine) members.push_back(r);
+        if (is_own(homes[static_cast<std::size_t>(r)])) members.push_back(r);
     int first = members[0];
     if (homes[0].ranks_per_node > 0) {
         const auto place = std::ranges::find(members, state.rank) - members.begin();
         first = members[static_cast<std::size_t>(place - place % homes[0].ranks_per_node)];
     }
     OwnNode& node = state.node;
-    const bool is_one =
-        std::ranges::all_of(homes, [&](const Home& home) { return home.machine == homes[0].machine; }) &&
-        (homes[0].ranks_per_node == 0 || homes[0].ranks_per_node >= state.size);
+    const bool is_one = std::ssize(members) == state.size &&
+                        (homes[0].ranks_per_node == 0 || homes[0].ranks_per_node >= state.size);
     node.comm =
         is_one
             ? state.internal
@@ -225,6 +232,14 @@ void free_communicators(CommState& state) {
         if (*each != MPI_COMM_NULL) MPI_Comm_free(each);
 }
 
+void check_is_up() {
+    int is_initialized = 0, is_finalized = 0;
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    if (is_initialized == 0 || is_finalized != 0)
+        throw Error(ErrorCode::invalid_argument, "Comm::duplicate: MPI is not initialised, or finalised");
+}
+
 /// Collective; throws alike on all ranks, and frees what was made.
 Comm made_with(const std::function<void(CommState&)>& make) {
     auto state = std::make_shared<CommState>();
@@ -242,11 +257,8 @@ Comm made_with(const std::function<void(CommState&)>& make) {
 }  // namespace mpi
 
 Comm Comm::duplicate(MPI_Comm comm) {
-    int is_initialized = 0, is_finalized = 0, is_inter = 0;
-    MPI_Initialized(&is_initialized);
-    MPI_Finalized(&is_finalized);
-    if (is_initialized == 0 || is_finalized != 0)
-        throw Error(ErrorCode::invalid_argument, "Comm::duplicate: MPI is not initialised, or finalised");
+    mpi::check_is_up();
+    int is_inter = 0;
     if (comm == MPI_COMM_NULL)
         throw Error(ErrorCode::invalid_argument, "Comm::duplicate: the communicator is MPI_COMM_NULL");
     mpi::check(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
@@ -262,6 +274,7 @@ Comm Comm::duplicate(MPI_Comm comm) {
 }
 
 Comm mpi::lend(MPI_Comm comm) {
+    check_is_up();
     return made_with([comm](CommState& state) {
         state.comm = state.internal = comm;
         state.is_lent = true;

@@ -340,10 +340,12 @@ Result<Unfinished> bring_home(const std::string& prefix, Gaps gaps, bool removes
     result.has_gap = unfinished.value().has_gap;
     result.first_lost = unfinished.value().first_lost;
     if (removes) tell_lost(prefix, result, "is given up");
-    if (Status status = removes ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);
     if (!series.ok()) return series.status();
     if (Status status = carry_all(prefix, staged, series.value(), gaps, result); !status.ok()) return status;
+    // Whole steps stay behind a part, which tells who comes next of the gap.
+    const bool goes_on = removes && result.staying.empty();
+    if (Status status = goes_on ? remove_parts(series.value()) : Status(); !status.ok()) return status;
     series = find_series(staged);
     if (!series.ok()) return series.status();
     const bool is_empty = staged_files(series.value()).empty() && series.value().parts.empty();

@@ -74,6 +74,23 @@ TEST_P(GapOnAStage, KeepsARunOutThatMayNotResumeAndStays) {
     alone.free();
 }
 
+/// The part that tells of the gap stays with them, also for who comes after a kill in between.
+TEST_P(GapOnAStage, LeavesWholeStepsAndWhatIsBeforeThemToARunThatResumes) {
+    if (!is_rank_0()) return;
+    Comm alone = Comm::duplicate(MPI_COMM_SELF);
+    make(false);
+    const Files before = files();
+    create(alone, IfExists::resume).close();
+    Files left = files();
+    for (const auto& [name, bytes] : before) {
+        if (name.find(".stage/") == std::string::npos || !name.starts_with("stage/")) continue;
+        const auto at = left.find(name);
+        EXPECT_TRUE(at != left.end() && at->second == bytes) << name;
+    }
+    EXPECT_EQ(error_of([&] { Input::open(prefix()).close(); }).code(), ErrorCode::not_found);
+    alone.free();
+}
+
 INSTANTIATE_TEST_SUITE_P(Places, GapOnAStage, ::testing::Bool(), [](const auto& param) {
     return param.param ? std::string("Objects") : std::string("Files");
 });

@@ -288,17 +288,18 @@ Status place_shards(const std::string& folder, const storage::Place& store, cons
         if (!has.ok()) return has.status();
         is_placed[f] = has.value();
     }
-    Status status = for_each_parallel(
-        arrays.size(), how.pace ? store.limits().num_at_once : 1, "hakobi-zarr",
-        [&](std::size_t f) -> Status {
-            if (is_placed[f]) return {};
-            const std::string from = storage::member_path(folder, f);
-            const std::string to = arrays[f].name + "/" + arrays[f].key(number);
-            if (how.pace) return store.put_file(from, sizes[f], to, how.sync, how.pace);
-            Status placed = store.commit(from, to, how.sync);
-            // A folder whose remover was killed, or of which the system has lost some.
-            return placed.code() == ErrorCode::not_found ? damaged(from, "it is missing") : placed;
-        });
+    const auto place = [&](std::size_t f) -> Status {
+        if (is_placed[f]) return {};
+        const std::string from = storage::member_path(folder, f);
+        const std::string to = arrays[f].name + "/" + arrays[f].key(number);
+        if (how.pace) return store.put_file(from, sizes[f], to, how.sync, how.pace);
+        Status placed = store.commit(from, to, how.sync);
+        // A folder whose remover was killed, or of which the system has lost some.
+        const bool is_missing = placed.code() == ErrorCode::not_found && !storage::facts_of(from).is_there();
+        return is_missing ? damaged(from, "it is missing") : placed;
+    };
+    Status status =
+        for_each_parallel(arrays.size(), how.pace ? store.limits().num_at_once : 1, "hakobi-zarr", place);
     if (!status.ok()) return status;
     if (how.left != nullptr) {
         for (const auto& [name, checksum] : checksums) how.left->statics[name] = checksum;

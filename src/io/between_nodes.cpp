@@ -42,6 +42,11 @@ std::int64_t BetweenNodes::window_bytes(std::int64_t cycle) const {
     return site_.plan.domains.cycle_end(cycle) - site_.plan.domains.cycle_begin(cycle);
 }
 
+std::vector<int> BetweenNodes::nodes_around(std::int64_t cycle) const {
+    return site_.held.nodes_around(site_.plan.domains.cycle_begin(cycle),
+                                   site_.plan.domains.cycle_end(cycle));
+}
+
 std::int64_t BetweenNodes::bytes_of_node(int node, std::int64_t cycle) const {
     if (node == site_.comm.node()) return site_.tally(cycle).bytes.load(std::memory_order_relaxed);
     std::int64_t bytes = 0;
@@ -254,7 +259,7 @@ void BetweenNodes::poll_incoming(Lane& lane) {
         if (site_.tally(cycle).num_remote.load(std::memory_order_relaxed) == 0) continue;
         const PhaseSite::BufferPlace at = site_.buffer_of(cycle);
         if (at.awaited().load(std::memory_order_acquire) != at.turn) return;
-        for (const int node : site_.held.nodes()) {
+        for (const int node : nodes_around(cycle)) {
             if (bytes_of_node(node, cycle) > 0)
                 receive(cycle, node, mpi::Pending::any_rank, message_bytes(node, cycle));
         }
@@ -337,7 +342,7 @@ void BetweenNodes::poll_outgoing(Lane& lane) {
         if (outgoing_bytes_ > site_.buffers.depth * site_.buffers.cb_bytes)
             return;  // memory is bounded: first let some leave
         const double start_s = now_s();
-        for (const int node : site_.held.nodes()) {
+        for (const int node : nodes_around(cycle)) {
             if (bytes_of_node(node, cycle) == 0) continue;
             send_reply(cycle, node, {at.buffer, at.begin_bytes, nullptr});
             at.state.arrive(at.slot, site_.tally(cycle).num_contributions());

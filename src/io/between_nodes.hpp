@@ -72,6 +72,8 @@ class BetweenNodes {
     std::int64_t unpack_marked(const Receiving& received, const BufferWindow& window) const;
     [[nodiscard]] bool is_last_of_node(const CyclePart& part) const;
     [[nodiscard]] std::int64_t window_bytes(std::int64_t cycle) const;
+    /// Other nodes that may have bytes in a cycle of this aggregator.
+    [[nodiscard]] std::vector<int> nodes_around(std::int64_t cycle) const;
     [[nodiscard]] std::int64_t bytes_of_node(int node, std::int64_t cycle) const;
     [[nodiscard]] bool travels_packed(int node, std::int64_t cycle) const;
     [[nodiscard]] std::int64_t message_bytes(int node, std::int64_t cycle) const;

@@ -30,8 +30,14 @@ std::span<const Description> Describer::due(const Domains& domains, std::span<co
     const std::int64_t highest = std::min(region_.end_bytes(), domains.end_bytes);
     if (lowest >= highest) return due_;
     has_whole_.resize(std::max(has_whole_.size(), static_cast<std::size_t>(domains.num_domains)));
-    const std::int64_t first = domains.cycle_of(lowest), last = domains.cycle_of(highest - 1);
-    domains.is_by_server() ? find_by_server(domains, first, last) : find_contiguous(domains, first, last);
+    if (domains.is_by_server()) {
+        CycleStreams streams(region_, domains);
+        while (const std::optional<CyclePart> part = streams.next())
+            shares_[domains.domain_of(part->cycle)].push_back({part->stream_begin, part->stream_end});
+    } else {
+        const auto [first, end] = domains.cycles_between(lowest, highest);
+        find_contiguous(domains, first, end - 1);
+    }
     for (const auto& [domain, streams] : shares_)
         if (local_index[static_cast<std::size_t>(domain)] < 0 &&
             !has_whole_[static_cast<std::size_t>(domain)])
@@ -45,16 +51,6 @@ void Describer::find_contiguous(const Domains& domains, std::int64_t first, std:
     for (; cycle <= last; cycle += domains.cycles_per_domain) {
         const std::int64_t end_cycle = std::min(cycle + domains.cycles_per_domain, domains.num_cycles);
         const std::int64_t stream_end = region_.bytes_below(domains.cycle_end(end_cycle - 1));
-        if (stream_end > stream_begin)
-            shares_[domains.domain_of(cycle)].push_back({stream_begin, stream_end});
-        stream_begin = stream_end;
-    }
-}
-
-void Describer::find_by_server(const Domains& domains, std::int64_t first, std::int64_t last) {
-    std::int64_t stream_begin = region_.bytes_below(domains.cycle_begin(first));
-    for (std::int64_t cycle = first; cycle <= last; ++cycle) {
-        const std::int64_t stream_end = region_.bytes_below(domains.cycle_end(cycle));
         if (stream_end > stream_begin)
             shares_[domains.domain_of(cycle)].push_back({stream_begin, stream_end});
         stream_begin = stream_end;
@@ -84,7 +80,7 @@ void HeldRegions::begin_phase(const Domains& domains) {
     std::erase_if(regions_, [&](const OfRank& held) {
         return !held.is_whole || held.region.end_bytes() <= domains.begin_bytes;
     });
-    nodes_.clear();
+    extents_.clear();
 }
 
 bool HeldRegions::hold(int node, int rank, std::span<const std::int64_t> words) {
@@ -100,9 +96,24 @@ void HeldRegions::arrange() {
     std::ranges::sort(regions_, [](const OfRank& a, const OfRank& b) {
         return a.node != b.node ? a.node < b.node : a.rank < b.rank;
     });
-    nodes_.clear();
-    for (const OfRank& held : regions_)
-        if (nodes_.empty() || nodes_.back() != held.node) nodes_.push_back(held.node);
+    extents_.clear();
+    longest_bytes_ = 0;
+    for (const OfRank& held : regions_) {
+        extents_.push_back({held.region.begin_bytes(), held.region.end_bytes(), held.node});
+        longest_bytes_ = std::max(longest_bytes_, extents_.back().end_bytes - extents_.back().begin_bytes);
+    }
+    std::ranges::sort(extents_, {}, &Extent::begin_bytes);
+}
+
+std::vector<int> HeldRegions::nodes_around(std::int64_t begin_bytes, std::int64_t end_bytes) const {
+    std::vector<int> nodes;
+    auto at = std::ranges::upper_bound(extents_, begin_bytes - longest_bytes_, {}, &Extent::begin_bytes);
+    for (; at != extents_.end() && at->begin_bytes < end_bytes; ++at)
+        if (at->end_bytes > begin_bytes && (nodes.empty() || nodes.back() != at->node))
+            nodes.push_back(at->node);
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    return nodes;
 }
 
 std::span<const HeldRegions::OfRank> HeldRegions::of_node(int node) const {

@@ -39,7 +39,6 @@ class Describer {
         std::int64_t stream_begin = 0, stream_end = 0;  // of the region, in a domain
     };
     void find_contiguous(const Domains& domains, std::int64_t first, std::int64_t last);
-    void find_by_server(const Domains& domains, std::int64_t first, std::int64_t last);
     void add(int domain, std::span<const Share> shares);
 
     Region region_;
@@ -67,14 +66,21 @@ class HeldRegions {
     [[nodiscard]] bool hold(int node, int rank, std::span<const std::int64_t> words);
     void arrange();
 
-    /// Nodes with any, ascending; of each its ranks, ascending.
-    [[nodiscard]] std::span<const int> nodes() const noexcept { return nodes_; }
+    /// Nodes with a region that begins before and ends behind a byte of [begin, end), ascending: no others
+    /// have bytes there.
+    [[nodiscard]] std::vector<int> nodes_around(std::int64_t begin_bytes, std::int64_t end_bytes) const;
+    /// A node's regions, by rank.
     [[nodiscard]] std::span<const OfRank> of_node(int node) const;
     [[nodiscard]] std::int64_t num_words() const;
 
   private:
     std::vector<OfRank> regions_;
-    std::vector<int> nodes_;
+    struct Extent {
+        std::int64_t begin_bytes = 0, end_bytes = 0;
+        int node = 0;
+    };
+    std::vector<Extent> extents_;  // of the regions, by begin
+    std::int64_t longest_bytes_ = 0;
 };
 
 /// The descriptions that one rank has sent in a call, and those that it holds as an aggregator.

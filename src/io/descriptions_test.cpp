@@ -73,13 +73,17 @@ TEST(Descriptions, AggregatorsKnowTheBytesInTheirCycles) {
             end = std::max(end, regions.back().end_bytes());
         }
         std::vector<HeldRegions> held(static_cast<std::size_t>(num_ranks));
+        const std::int64_t cycle_bytes = draw(random, 50, 2000);
+        const StripedPlan striped{cycle_bytes * draw(random, 1, 3), static_cast<int>(draw(random, 1, 7)),
+                                  cycle_bytes, 2};
+        // So few that each has a cycle of the longest of at most 11 parts of objects.
+        const std::int64_t most_phases = std::clamp<std::int64_t>((end - begin) / cycle_bytes / 11, 1, 4);
+        PhaseNumber phase{0, i % 3 == 2 ? draw(random, 1, most_phases) : 1};
         while (begin < end) {
-            const std::int64_t cycle_bytes = draw(random, 50, 2000), max_cycles = draw(random, 1, 40);
-            const StripedPlan striped{cycle_bytes * draw(random, 1, 3), static_cast<int>(draw(random, 1, 7)),
-                                      cycle_bytes, 2};
-            const Domains domains = i % 2 == 0
+            const std::int64_t max_cycles = i % 3 == 2 ? 1 << 30 : draw(random, 1, 40);
+            const Domains domains = i % 3 == 0
                                         ? make_domains(begin, end, num_ranks, cycle_bytes, 16, max_cycles)
-                                        : make_domains(begin, end, num_ranks, striped, max_cycles);
+                                        : make_domains(begin, end, num_ranks, striped, max_cycles, phase);
             for (HeldRegions& of_rank : held) of_rank.begin_phase(domains);
             for (int rank = num_ranks - 1; rank >= 0; --rank) {
                 std::vector<int> local_index(static_cast<std::size_t>(num_ranks), -1);
@@ -97,6 +101,9 @@ TEST(Descriptions, AggregatorsKnowTheBytesInTheirCycles) {
                 for (int rank = 0; rank < num_ranks; ++rank) {
                     if (rank == domain) continue;
                     const auto expected = pieces_in(regions[static_cast<std::size_t>(rank)], domains, cycle);
+                    const auto around =
+                        of_aggregator.nodes_around(domains.cycle_begin(cycle), domains.cycle_end(cycle));
+                    ASSERT_TRUE(expected.empty() || std::ranges::binary_search(around, rank));
                     const auto found = of_aggregator.of_node(rank);
                     ASSERT_LE(found.size(), 1U);
                     ASSERT_EQ(found.empty() ? decltype(expected)()
@@ -104,7 +111,8 @@ TEST(Descriptions, AggregatorsKnowTheBytesInTheirCycles) {
                               expected);
                 }
             }
-            begin = domains.end_bytes;
+            if (phase.is_last()) begin = domains.end_bytes;
+            phase.number = phase.is_last() ? 0 : phase.number + 1;
         }
     }
 }
@@ -158,7 +166,8 @@ TEST(Descriptions, WhatIsNoneIsRefused) {
     EXPECT_FALSE(held.hold(0, 0, {}));
     const std::int64_t too_short[] = {1, 0, 5};
     EXPECT_FALSE(held.hold(0, 0, too_short));
-    EXPECT_TRUE(held.nodes().empty());
+    held.arrange();
+    EXPECT_TRUE(held.nodes_around(0, 1 << 30).empty());
 }
 
 TEST(HeldRegions, AreInTheOrderOfNodesAndRanks) {
@@ -168,9 +177,10 @@ TEST(HeldRegions, AreInTheOrderOfNodesAndRanks) {
     for (const auto& [node, rank] : {std::pair{2, 1}, {0, 7}, {2, 0}, {0, 3}})
         ASSERT_TRUE(held.hold(node, rank, words));
     held.arrange();
-    EXPECT_EQ(std::vector<int>(held.nodes().begin(), held.nodes().end()), (std::vector<int>{0, 2}));
+    EXPECT_EQ(held.nodes_around(7, 9), (std::vector<int>{0, 2}));
+    EXPECT_TRUE(held.nodes_around(8, 9).empty());
     std::vector<int> ranks;
-    for (const int node : held.nodes())
+    for (const int node : {0, 2})
         for (const HeldRegions::OfRank& each : held.of_node(node)) ranks.push_back(each.rank);
     EXPECT_EQ(ranks, (std::vector<int>{3, 7, 0, 1}));
     EXPECT_TRUE(held.of_node(1).empty());
@@ -190,7 +200,7 @@ TEST(HeldRegions, WholeOnesStayWhileTheyHaveBytes) {
     EXPECT_EQ(held.of_node(0).front().rank, 1);
     held.begin_phase(make_domains(9000, 20000, 1, 4096, 1, 1));
     held.arrange();
-    EXPECT_TRUE(held.nodes().empty());
+    EXPECT_TRUE(held.nodes_around(0, 20000).empty());
 }
 
 }  // namespace

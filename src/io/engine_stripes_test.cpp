@@ -1,6 +1,7 @@
 // Files with stripes, of every layout: the same bytes as without. The decorator "throttled" says what layout
 // a file has.
 #include <algorithm>
+#include <utility>
 
 #include "engine_fixture.hpp"
 #include "storage_model/throttled.hpp"
@@ -67,6 +68,32 @@ TEST_P(StripedTest, EveryLayoutKeepsEveryByte) {
             << words << ": first difference at "
             << std::mismatch(image.begin(), image.end(), written.begin()).first - image.begin();
     }
+}
+
+// Few tags make a call of several phases, as many bytes do. Between nodes each goes through the whole range.
+TEST_P(StripedTest, PhasesOfALongCallKeepEveryByte) {
+    const int highest_tag = std::exchange(comm_.state().highest_tag, 8 * comm_.num_nodes() + 1);
+    const std::int64_t size = 16 * mib, piece = 20 * kib;
+    make_file(size);
+    auto engine = open_engine({striped("servers=4,stripes=4,stripe=256K"), true}, GetParam().hints);
+    const std::int64_t num = size / piece / comm_.size(), first = comm_.rank() * piece;
+    const Region mine = Region::strided(first, num, comm_.size() * piece, Region::contiguous(0, piece));
+    const Region memory = Region::contiguous(0, mine.size_bytes());
+    for (int call = 0; call < 3; ++call) {
+        const std::vector<std::byte> values = values_of(mine, call);
+        if (call == 1) {
+            engine->start_write_all(mine, values.data(), memory).throw_if_error();
+        } else {
+            engine->write_all(mine, values.data(), memory).throw_if_error();
+        }
+        std::vector<std::byte> read(values.size(), untouched);
+        std::int64_t bytes_read = -1;
+        engine->read_all(mine, read.data(), memory, bytes_read).throw_if_error();
+        ASSERT_EQ(bytes_read, mine.size_bytes());
+        ASSERT_EQ(read, values);
+    }
+    engine->close().throw_if_error();
+    comm_.state().highest_tag = highest_tag;
 }
 
 TEST_P(StripedTest, FilesOfSeveralLayoutsTakeTurns) {

@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
+#include <numeric>
 
 namespace hakobi::io {
 
 std::int64_t Domains::cycle_begin(std::int64_t cycle) const {
-    return std::max(begin_bytes, base_bytes + cycle * cycle_bytes);
+    return std::max(begin_bytes, unclipped_begin(cycle));
 }
 std::int64_t Domains::cycle_end(std::int64_t cycle) const {
-    return std::min(end_bytes - base_bytes, (cycle + 1) * cycle_bytes) + base_bytes;
+    const std::int64_t begin = unclipped_begin(cycle);
+    return begin + std::min(end_bytes - begin, cycle_bytes);
+}
+
+std::pair<std::int64_t, std::int64_t> Domains::cycles_between(std::int64_t lowest,
+                                                              std::int64_t highest) const {
+    if (begins.empty())
+        return {(lowest - base_bytes) / cycle_bytes, (highest - 1 - base_bytes) / cycle_bytes + 1};
+    std::int64_t first = std::ranges::upper_bound(begins, lowest) - begins.begin();
+    if (first > 0 && cycle_end(first - 1) > lowest) --first;
+    return {first, std::ranges::lower_bound(begins, highest) - begins.begin()};
 }
 
 Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
@@ -54,55 +66,115 @@ std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes) {
     return 0;
 }
 
-Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
-                     const StripedPlan& striped, std::int64_t max_cycles) {
-    Domains domains = make_domains(begin_bytes, end_bytes, num_aggregators, striped.cycle_bytes,
-                                   striped.cycle_bytes, max_cycles);
-    const std::int64_t objects = striped.num_objects, aggregators = num_aggregators;
-    const std::int64_t cycles_of_stripe = striped.stripe_bytes / striped.cycle_bytes;
-    const std::int64_t first_stripe = domains.base_bytes / striped.stripe_bytes;
-    const std::int64_t first_cycle = domains.base_bytes / striped.cycle_bytes;
-    const std::int64_t num_stripes =
-        (first_cycle + domains.num_cycles - 1) / cycles_of_stripe - first_stripe + 1;
-    domains.num_domains = num_aggregators;
-    domains.num_lanes = striped.num_lanes;
-    domains.places.resize(static_cast<std::size_t>(domains.num_cycles));
-    struct Latest {
-        std::int64_t domain = -1;
-        std::int32_t num_cycles = 0;
-    };
-    std::vector<Latest> latest(static_cast<std::size_t>(objects));
-    std::int64_t num_rounds = 0;
-    for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
-        const std::int64_t stripe = (first_cycle + cycle) / cycles_of_stripe;
-        const std::int64_t object = stripe % objects;
-        // The number of this stripe among the object's stripes in the phase, and how many those are.
-        const std::int64_t before = (stripe - first_stripe) / objects;
-        const std::int64_t own_first = (object - first_stripe % objects + objects) % objects;
-        const std::int64_t num = (num_stripes - own_first - 1) / objects + 1;
-        // The first domain whose end, at (d + 1) * objects / aggregators, lies behind it.
-        std::int64_t domain = object * aggregators / objects;
-        const auto end_of = [&](std::int64_t d) {
-            const std::int64_t end_object = (d + 1) * objects / aggregators;
+namespace {
+
+/// One domain's cycles of one object, in the file's order.
+struct ObjectPart {
+    std::int32_t domain = 0, object = 0, lane = 0;
+    std::int64_t num_cycles = 0;
+    std::int64_t first_stripe = 0;  ///< of the file
+    std::int64_t num_skipped = 0;   ///< cycles of that stripe which lie before the range
+};
+
+/// A range of a file with stripes, dealt to the aggregators.
+class Dealt {
+  public:
+    /// `domains`: contiguous ones of the range.
+    Dealt(const Domains& domains, int num_aggregators, const StripedPlan& striped)
+        : aggregators_(num_aggregators),
+          objects_(striped.num_objects),
+          cycles_of_stripe_(striped.stripe_bytes / striped.cycle_bytes),
+          num_lanes_(striped.num_lanes),
+          first_cycle_(domains.base_bytes / striped.cycle_bytes),
+          num_cycles_(domains.num_cycles),
+          first_stripe_(domains.base_bytes / striped.stripe_bytes),
+          num_stripes_((first_cycle_ + num_cycles_ - 1) / cycles_of_stripe_ - first_stripe_ + 1) {
+        for (std::int64_t d = 0; d < aggregators_; ++d)
+            for (std::int64_t o = d * objects_ / aggregators_; o * aggregators_ < (d + 1) * objects_; ++o)
+                add(d, o);
+    }
+
+    [[nodiscard]] const std::vector<ObjectPart>& parts() const { return parts_; }
+    /// The cycle of a part that its domain works on first: each begins elsewhere in the range, since a file's
+    /// neighbouring parts are on few nodes, whose network would be the limit.
+    [[nodiscard]] std::int64_t first_of(const ObjectPart& part) const {
+        return part.domain * part.num_cycles / aggregators_;
+    }
+    /// The number in the range of a part's n-th cycle.
+    [[nodiscard]] std::int64_t cycle_of(const ObjectPart& part, std::int64_t n) const {
+        const std::int64_t at = n + part.num_skipped;
+        const std::int64_t stripe = part.first_stripe + at / cycles_of_stripe_ * objects_;
+        return stripe * cycles_of_stripe_ + at % cycles_of_stripe_ - first_cycle_;
+    }
+
+  private:
+    void add(std::int64_t domain, std::int64_t object) {
+        const std::int64_t own_first = (object - first_stripe_ % objects_ + objects_) % objects_;
+        if (own_first >= num_stripes_) return;
+        const std::int64_t num = (num_stripes_ - own_first - 1) / objects_ + 1;
+        // Domain d ends at (d + 1) * objects / aggregators.
+        const auto cut = [&](std::int64_t d) {
+            const std::int64_t end_object = d * objects_ / aggregators_;
             if (end_object > object) return num;
-            return end_object < object ? 0 : num * ((d + 1) * objects % aggregators) / aggregators;
+            return end_object < object ? 0 : num * (d * objects_ % aggregators_) / aggregators_;
         };
-        while (end_of(domain) <= before) ++domain;
-        Domains::Place& place = domains.places[static_cast<std::size_t>(cycle)];
-        place.domain = static_cast<std::int32_t>(domain);
-        place.object = static_cast<std::int32_t>(object);
-        place.lane = static_cast<std::int32_t>((object - domain * objects / aggregators) % striped.num_lanes);
-        Latest& of_object = latest[static_cast<std::size_t>(object)];
-        if (of_object.domain != domain) of_object = {domain, 0};
-        place.round = of_object.num_cycles++;
-        num_rounds = std::max<std::int64_t>(num_rounds, of_object.num_cycles);
+        const std::int64_t begin = cut(domain), end = cut(domain + 1);
+        if (begin == end) return;
+        ObjectPart part;
+        part.domain = static_cast<std::int32_t>(domain);
+        part.object = static_cast<std::int32_t>(object);
+        part.lane = static_cast<std::int32_t>((object - domain * objects_ / aggregators_) % num_lanes_);
+        part.first_stripe = first_stripe_ + own_first + begin * objects_;
+        part.num_skipped = std::max<std::int64_t>(0, first_cycle_ - part.first_stripe * cycles_of_stripe_);
+        const std::int64_t last_stripe = part.first_stripe + (end - begin - 1) * objects_;
+        const std::int64_t behind =
+            std::max<std::int64_t>(0, (last_stripe + 1) * cycles_of_stripe_ - first_cycle_ - num_cycles_);
+        part.num_cycles = (end - begin) * cycles_of_stripe_ - part.num_skipped - behind;
+        parts_.push_back(part);
     }
-    // Each domain begins elsewhere in the range: a file's neighbouring parts are on few nodes, whose network
-    // would be the limit.
-    for (Domains::Place& place : domains.places) {
-        const std::int64_t first = place.domain * num_rounds / aggregators;
-        place.round = static_cast<std::int32_t>((place.round - first + num_rounds) % num_rounds);
+
+    std::int64_t aggregators_, objects_, cycles_of_stripe_, num_lanes_;
+    std::int64_t first_cycle_, num_cycles_, first_stripe_, num_stripes_;
+    std::vector<ObjectPart> parts_;
+};
+
+/// The cycles of a phase: of each part the same share.
+void place_phase(const Dealt& dealt, const PhaseNumber& phase, Domains& domains) {
+    struct Placed {
+        std::int64_t cycle;
+        Domains::Place place;
+    };
+    std::vector<Placed> placed;
+    for (const ObjectPart& part : dealt.parts()) {
+        const std::int64_t num = part.num_cycles, first = dealt.first_of(part);
+        const std::int64_t begin = phase.number * num / phase.of, end = (phase.number + 1) * num / phase.of;
+        for (std::int64_t n = begin; n < end; ++n)
+            placed.push_back({dealt.cycle_of(part, (first + n) % num),
+                              {.domain = part.domain,
+                               .lane = part.lane,
+                               .object = part.object,
+                               .round = static_cast<std::int32_t>(n - begin)}});
     }
+    assert(!placed.empty());
+    const bool is_whole = std::ssize(placed) == domains.num_cycles;
+    const std::int64_t base_bytes = domains.base_bytes;
+    domains.places.resize(placed.size());
+    if (is_whole) {
+        for (const Placed& each : placed) domains.places[static_cast<std::size_t>(each.cycle)] = each.place;
+        return;
+    }
+    std::ranges::sort(placed, {}, &Placed::cycle);
+    domains.num_cycles = std::ssize(placed);
+    domains.begins.resize(placed.size());
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+        domains.places[i] = placed[i].place;
+        domains.begins[i] = base_bytes + placed[i].cycle * domains.cycle_bytes;
+    }
+}
+
+/// Orders the cycles by round, and numbers those of each domain.
+void order_by_round(Domains& domains, int num_aggregators) {
+    const std::int64_t num_rounds = std::ranges::max(domains.places, {}, &Domains::Place::round).round + 1;
     // By counting: a round's cycles in the file's order.
     std::vector<std::int32_t> begin_of_round(static_cast<std::size_t>(num_rounds) + 1);
     for (const Domains::Place& place : domains.places)
@@ -113,16 +185,50 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
         std::int32_t& at = begin_of_round[static_cast<std::size_t>(domains.places[cycle].round)];
         domains.order[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(cycle);
     }
-    std::vector<std::int32_t> num_of_domain(static_cast<std::size_t>(aggregators));
+    std::vector<std::int32_t> num_of_domain(static_cast<std::size_t>(num_aggregators));
     for (const std::int32_t cycle : domains.order) {
         Domains::Place& place = domains.places[static_cast<std::size_t>(cycle)];
         place.number = num_of_domain[static_cast<std::size_t>(place.domain)]++;
     }
     domains.cycles_per_domain = *std::ranges::max_element(num_of_domain);
+}
+
+}  // namespace
+
+Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
+                     const StripedPlan& striped, std::int64_t max_cycles, PhaseNumber phase) {
+    Domains domains = make_domains(begin_bytes, end_bytes, num_aggregators, striped.cycle_bytes,
+                                   striped.cycle_bytes, max_cycles);
+    const Dealt dealt(domains, num_aggregators, striped);
+    domains.num_domains = num_aggregators;
+    domains.num_lanes = striped.num_lanes;
+    domains.phase = phase;
+    place_phase(dealt, phase, domains);
+    order_by_round(domains, num_aggregators);
     return domains;
 }
 
-Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division) {
+namespace {
+
+/// The phases of a call by server of which each goes through the whole range, with `num_cycles` in all: none
+/// where even few of them have more cycles than a phase may, or than there are tags for.
+std::optional<std::int64_t> phases_of_range(std::int64_t num_cycles, const Division& division,
+                                            std::int64_t num_tags) {
+    const std::int64_t objects = division.num_objects, aggregators = division.num_aggregators;
+    // Each part's share of a phase is rounded up.
+    const std::int64_t parts = objects + aggregators - std::gcd(objects, aggregators);
+    const std::int64_t of_domain = most_objects_of_domain(division.num_objects, division.num_aggregators);
+    if (2 * parts > max_cycles_of_phase || 2 * of_domain > num_tags) return std::nullopt;
+    const std::int64_t most_of_domain = (num_cycles - 1) / aggregators + 1 + of_domain;
+    return std::max((num_cycles - 1) / (max_cycles_of_phase - parts),
+                    (most_of_domain - 1) / (num_tags - of_domain)) +
+           1;
+}
+
+}  // namespace
+
+Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division,
+               std::int64_t number) {
     const std::int64_t span = end_bytes - begin_bytes;
     std::int64_t wanted =
         std::max(division.smallest_cycle_bytes, span / division.num_aggregators / division.depth);
@@ -140,6 +246,14 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
     }
     const StripedPlan striped{division.stripe_bytes, division.num_objects,
                               cycle_of_stripe(division.stripe_bytes, cycle), division.num_lanes};
+    const std::int64_t num_cycles =
+        (end_bytes - 1) / striped.cycle_bytes - begin_bytes / striped.cycle_bytes + 1;
+    if (num_cycles > max_cycles && division.num_nodes > 1 && division.size_bytes >= span / 2) {
+        constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+        if (const auto of = phases_of_range(num_cycles, division, num_tags))
+            return make_domains(begin_bytes, end_bytes, division.num_aggregators, striped, all,
+                                {number, *of});
+    }
     for (;;) {
         Domains domains = make_domains(begin_bytes, end_bytes, division.num_aggregators, striped, max_cycles);
         if (domains.cycles_per_domain <= num_tags) return domains;
@@ -149,20 +263,33 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
     }
 }
 
-std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {
-    std::vector<CyclePart> parts;
-    if (region.empty()) return parts;
+CycleStreams::CycleStreams(const Region& region, const Domains& domains)
+    : region_(region), domains_(domains) {
+    if (region.empty()) return;
     const std::int64_t lowest = std::max(region.begin_bytes(), domains.begin_bytes);
     const std::int64_t highest = std::min(region.end_bytes(), domains.end_bytes);
-    if (lowest >= highest) return parts;
-    const std::int64_t first = domains.cycle_of(lowest);
-    const std::int64_t last = domains.cycle_of(highest - 1);
-    std::int64_t stream_begin = region.bytes_below(domains.cycle_begin(first));
-    for (std::int64_t cycle = first; cycle <= last; ++cycle) {
-        const std::int64_t stream_end = region.bytes_below(domains.cycle_end(cycle));
-        if (stream_end > stream_begin) parts.push_back({cycle, stream_begin, stream_end});
-        stream_begin = stream_end;
+    if (lowest >= highest) return;
+    const auto [first, end] = domains.cycles_between(lowest, highest);
+    cycle_ = first;
+    end_cycle_ = end;
+}
+
+std::optional<CyclePart> CycleStreams::next() {
+    while (cycle_ < end_cycle_) {
+        const std::int64_t cycle = cycle_++, begin = domains_.cycle_begin(cycle);
+        if (begin != known_at_) known_below_ = region_.bytes_below(begin);
+        const std::int64_t stream_begin = known_below_;
+        known_at_ = domains_.cycle_end(cycle);
+        known_below_ = region_.bytes_below(known_at_);
+        if (known_below_ > stream_begin) return CyclePart{cycle, stream_begin, known_below_};
     }
+    return std::nullopt;
+}
+
+std::vector<CyclePart> parts_of(const Region& region, const Domains& domains) {
+    std::vector<CyclePart> parts;
+    CycleStreams streams(region, domains);
+    while (const std::optional<CyclePart> part = streams.next()) parts.push_back(*part);
     std::stable_sort(parts.begin(), parts.end(), [&](const CyclePart& a, const CyclePart& b) {
         return domains.round_of(a.cycle) < domains.round_of(b.cycle);
     });

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "io/policy.hpp"
@@ -19,6 +21,12 @@ struct StripedPlan {
     std::int64_t cycle_bytes = 0;  ///< divides stripe_bytes
     int num_lanes = 1;
     friend bool operator==(const StripedPlan&, const StripedPlan&) = default;
+};
+
+/// One of several phases that go through the same range. {0, 1}: what lies behind it is the next one's.
+struct PhaseNumber {
+    std::int64_t number = 0, of = 1;
+    [[nodiscard]] bool is_last() const { return number + 1 == of; }
 };
 
 /// The part of the file that one phase of a collective call covers, divided into cycles of one collective
@@ -47,6 +55,8 @@ struct Domains {
         std::int32_t number = 0;  ///< how many of its domain come before it
     };
     std::vector<Place> places;
+    std::vector<std::int64_t> begins;  ///< by server, of several phases: where each cycle begins
+    PhaseNumber phase;
     std::vector<std::int32_t> order;  ///< by server: the cycles by round, those of a round as in the file
 
     [[nodiscard]] bool is_by_server() const { return !places.empty(); }
@@ -74,9 +84,9 @@ struct Domains {
     [[nodiscard]] std::int64_t tag_of(std::int64_t cycle, int node, int num_nodes) const {
         return (is_by_server() ? place(cycle).number : cycle % cycles_per_domain) * num_nodes + node;
     }
-    [[nodiscard]] std::int64_t cycle_of(std::int64_t offset_bytes) const {
-        return (offset_bytes - base_bytes) / cycle_bytes;
-    }
+    /// The cycles that have bytes of [lowest, highest), a range within [begin, end): first, and behind last.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> cycles_between(std::int64_t lowest,
+                                                                       std::int64_t highest) const;
     /// Calls `visit(cycle)` for all, in the order in which all ranks work.
     template <class Visit>
     void for_each_in_order(Visit visit) const {
@@ -97,6 +107,9 @@ struct Domains {
     }
 
   private:
+    [[nodiscard]] std::int64_t unclipped_begin(std::int64_t cycle) const {
+        return begins.empty() ? base_bytes + cycle * cycle_bytes : begins[static_cast<std::size_t>(cycle)];
+    }
     [[nodiscard]] const Place& place(std::int64_t cycle) const {
         return places[static_cast<std::size_t>(cycle)];
     }
@@ -104,9 +117,11 @@ struct Domains {
 /// `max_cycles` bounds the phase: what lies behind it is left to the next one.
 [[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
                                    std::int64_t cb_bytes, std::int64_t align_bytes, std::int64_t max_cycles);
-/// The same by server.
+/// The same by server, or one of the phases that go through the whole range each: no more of them than the
+/// longest part that a domain has of an object has cycles.
 [[nodiscard]] Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_aggregators,
-                                   const StripedPlan& striped, std::int64_t max_cycles);
+                                   const StripedPlan& striped, std::int64_t max_cycles,
+                                   PhaseNumber phase = {});
 /// Returns how many objects one of `num_aggregators`, which share `num_objects`, has bytes of at most.
 [[nodiscard]] int most_objects_of_domain(int num_objects, int num_aggregators);
 /// The largest part of a stripe, in equal whole pages, that a buffer of `cb_bytes` holds; 0: there is none.
@@ -128,16 +143,35 @@ struct Division {
     std::int64_t stripe_bytes = 0;  ///< by server: as in StripedPlan
     int num_objects = 0;            ///< 0: contiguous
     int num_lanes = 1;
+    std::int64_t size_bytes = 0;  ///< by server: that all ranks ask for
 };
 /// The domains of the next phase of a call of which [begin, end) is left: enough cycles that all buffers have
 /// something to do, also when there is little, and no more than the tags of a domain's messages tell apart
 /// (one for a cycle and a node).
-[[nodiscard]] Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division);
+///
+/// A call by server that needs several phases, asks for half of its range at least and is between nodes has
+/// phases that go through the whole range, each with a part of every domain: a contiguous range is of few
+/// nodes, whose network would be the limit. [begin, end) is then the whole call's in each of them, and
+/// `number` tells which one.
+[[nodiscard]] Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division,
+                             std::int64_t number = 0);
 
 /// One rank's part of one cycle: the bytes [stream_begin, stream_end) of its region.
 struct CyclePart {
     std::int64_t cycle = 0;
     std::int64_t stream_begin = 0, stream_end = 0;
+};
+/// The same one after the other, in the file's order. Both arguments outlive it.
+class CycleStreams {
+  public:
+    CycleStreams(const Region& region, const Domains& domains);
+    [[nodiscard]] std::optional<CyclePart> next();
+
+  private:
+    const Region& region_;
+    const Domains& domains_;
+    std::int64_t cycle_ = 0, end_cycle_ = 0;
+    std::int64_t known_at_ = -1, known_below_ = 0;  // bytes of the region below an offset
 };
 /// The cycles that an ordered region has bytes in, in the order in which all ranks work: the first cycle of
 /// every domain (by server: of every object of it), then the second, and so on, which keeps all aggregators

@@ -25,7 +25,7 @@ TEST(Domains, CyclesTileTheRangeInOrder) {
             ASSERT_EQ(domains.cycle_begin(cycle), at);
             ASSERT_GT(domains.cycle_end(cycle), at);
             ASSERT_LE(domains.cycle_end(cycle) - at, domains.cycle_bytes);
-            ASSERT_EQ(domains.cycle_of(at), cycle);
+            ASSERT_EQ(domains.cycles_between(at, at + 1), std::pair(cycle, cycle + 1));
             ASSERT_LT(domains.domain_of(cycle), domains.num_domains);
             at = domains.cycle_end(cycle);
         }
@@ -140,6 +140,44 @@ TEST(Division, ByServerEachDomainBeginsElsewhere) {
             if (first < 0 && domains.domain_of(cycle) == d) first = cycle;
         });
         EXPECT_EQ(first / 256, d);
+    }
+}
+
+// A call of 1 TiB on 1,024 nodes, with an aggregator each, and 256 servers.
+Division long_call(int num_nodes, std::int64_t size_bytes) {
+    return {.num_aggregators = num_nodes,
+            .num_nodes = num_nodes,
+            .cb_bytes = 4 * mib,
+            .depth = 6,
+            .highest_tag = (1 << 21) - 1,
+            .stripe_bytes = 4 * mib,
+            .num_objects = 256,
+            .num_lanes = 1,
+            .size_bytes = size_bytes};
+}
+
+TEST(Division, PhasesOfALongCallByServerGoThroughItsWholeRange) {
+    constexpr std::int64_t bytes = std::int64_t{1} << 40;
+    std::int64_t num_cycles = 0;
+    for (PhaseNumber phase; phase.number < phase.of; ++phase.number) {
+        const Domains domains = divide(0, bytes, long_call(1024, bytes), phase.number);
+        phase.of = domains.phase.of;
+        num_cycles += domains.num_cycles;
+        EXPECT_EQ(domains.end_bytes, bytes);
+        EXPECT_LE(domains.num_cycles, max_cycles_of_phase);
+        EXPECT_LT(domains.cycle_begin(0), bytes / 16);
+        EXPECT_GT(domains.cycle_end(domains.num_cycles - 1), bytes / 16 * 15);
+    }
+    EXPECT_EQ(num_cycles, bytes / (4 * mib));
+}
+
+// Few bytes in a long range: a phase ends where the next data are looked for. One node has no network.
+TEST(Division, PhasesOfSparseCallsAndOfOneNodeFollowEachOther) {
+    constexpr std::int64_t bytes = std::int64_t{1} << 40;
+    for (const Division& division : {long_call(1024, bytes / 3), long_call(1, bytes)}) {
+        const Domains domains = divide(0, bytes, division);
+        EXPECT_TRUE(domains.phase.is_last());
+        EXPECT_EQ(domains.end_bytes, domains.num_cycles * 4 * mib);
     }
 }
 

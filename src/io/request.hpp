@@ -52,7 +52,9 @@ constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 /// How far a call has come on one rank. Only this object knows which bytes a path has moved and which are
 /// left.
 struct Progress {
-    std::int64_t position = 0;          ///< in the file: the request's bytes before it are moved
+    std::int64_t position = 0;  ///< in the file: the request's bytes before it are moved
+    /// Phases over that go through the whole range from there on (PhaseNumber): of its bytes some are moved.
+    std::int64_t num_phases_of_range = 0;
     std::int64_t end_of_file = no_end;  ///< lowest offset that is known to lie behind the file's end
     std::optional<std::int64_t>
         bytes_moved;             ///< where a path counted them; else they follow from `end_of_file`

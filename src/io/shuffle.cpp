@@ -62,7 +62,8 @@ std::vector<CyclePart> Shuffle::announce(const PhaseSite& site, const Region& fi
     }
     if (site.my_domain < 0 || !has_other_nodes) return parts;
     domains.for_each_of(site.my_domain, [&](std::int64_t c) {
-        const auto num_remote = std::ranges::count_if(site.held.nodes(), [&](int node) {
+        const std::vector<int> nodes = site.held.nodes_around(domains.cycle_begin(c), domains.cycle_end(c));
+        const auto num_remote = std::ranges::count_if(nodes, [&](int node) {
             return contributes(site.held.of_node(node), site.plan, c, site.tally(c));
         });
         site.tally(c).num_remote.store(static_cast<std::uint32_t>(num_remote), std::memory_order_relaxed);

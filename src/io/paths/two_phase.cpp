@@ -27,7 +27,8 @@ void TwoPhase::choose_aggregators(bool is_cycle_chosen, const FileStripes& strip
     crew_ = &Crew::of(comm_);
 }
 
-Domains TwoPhase::domains_of(const RequestTotals& totals, bool is_elective, int num_lanes) const {
+Domains TwoPhase::domains_of(const RequestTotals& totals, bool is_elective, int num_lanes,
+                             std::int64_t phase) const {
     return divide(totals.begin_bytes, totals.end_bytes,
                   {.num_aggregators = static_cast<int>(aggregators_.ranks.size()),
                    .num_nodes = comm_.num_nodes(),
@@ -40,11 +41,13 @@ Domains TwoPhase::domains_of(const RequestTotals& totals, bool is_elective, int 
                        is_elective ? policy_limits::smallest_elective_cycle : policy_limits::smallest_cycle,
                    .stripe_bytes = of_file_.stripes.stripe_bytes,
                    .num_objects = of_file_.stripes.num_objects,
-                   .num_lanes = num_lanes});
+                   .num_lanes = num_lanes,
+                   .size_bytes = totals.size_bytes},
+                  phase);
 }
 
 void TwoPhase::prepare(const RequestTotals& totals, bool is_elective) {
-    reset(domains_of(totals, is_elective, 1).num_cycles);
+    reset(domains_of(totals, is_elective, 1, 0).num_cycles);
 }
 
 void TwoPhase::reset(std::int64_t num_cycles) {
@@ -172,8 +175,11 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     if (of_file_.stripes.num_objects > 0)
         striped =
             striped_buffers(of_file_.stripes, crew_->buffers(), static_cast<int>(aggregators_.ranks.size()));
-    plan.domains = domains_of(totals, request.elective != nullptr, striped.rings.num);
-    const bool is_last = request.is_hidden && plan.domains.end_bytes >= totals.end_bytes;
+    plan.domains =
+        domains_of(totals, request.elective != nullptr, striped.rings.num, progress.num_phases_of_range);
+    const bool ends_range = plan.domains.phase.is_last();
+    const bool ends_call = ends_range && plan.domains.end_bytes >= totals.end_bytes;
+    const bool is_last = request.is_hidden && ends_call;
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();
     // The barriers below follow: no rank returns before.
@@ -209,8 +215,20 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
 
     progress.status.keep_first(
         Shuffle(site, team.patience()).run({file, request.memory, request.origin, request.device}, parts));
-    progress.position = plan.domains.end_bytes;
-    if (!is_last) wait(progress);
+    ++progress.num_phases_of_range;
+    if (ends_range) {
+        progress.position = plan.domains.end_bytes;
+        progress.num_phases_of_range = 0;
+    }
+    // The ranks describe the next phase while the buffers of this one are stored. A hidden call tells of all
+    // its accesses by the last phase's, a late access has to end its phase, and blocks are synchronised.
+    const bool may_overlap =
+        request.is_write && !request.is_hidden && !setting_.has_limit && !setting_.shares_blocks;
+    if (!ends_call && may_overlap) {
+        take_over(progress);
+    } else if (!is_last) {
+        wait(progress);
+    }
     progress.end_of_file = std::min(progress.end_of_file, control.end_of_file.load());
     return {};
 }

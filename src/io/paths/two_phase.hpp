@@ -79,7 +79,8 @@ class TwoPhase {
   private:
     Status set_up_buffers(bool is_hidden);
     void conclude(const std::vector<std::shared_ptr<Phase>>& over, Progress& progress);
-    [[nodiscard]] Domains domains_of(const RequestTotals& totals, bool is_elective, int num_lanes) const;
+    [[nodiscard]] Domains domains_of(const RequestTotals& totals, bool is_elective, int num_lanes,
+                                     std::int64_t phase) const;
     std::function<Status()> both(std::function<Status()> tell);
     [[nodiscard]] std::shared_ptr<ServerWatch> watch();
     void reset(std::int64_t num_cycles);

@@ -19,15 +19,19 @@ struct Case {
     std::string pattern;
     std::int64_t bytes = 0, piece_bytes = 0;
     Layout layout;  // the default one
+    int striping_factor = 0;
+    EngineHints hints;  // of "pipelined+hints"
 };
 
 Machine machine_of(const nlohmann::json& costs) {
     Machine machine;
     machine.ranks_per_node = costs.at("ranks_per_node");
+    machine.cores = costs.value("cores", 0);
     machine.core_rate = costs.at("core_rate");
     machine.piece_s = costs.at("piece_s");
     machine.memory_rate = costs.at("memory_rate");
     machine.network_rate = costs.at("network_rate");
+    machine.rank_rate = costs.value("rank_rate", 0.0);
     machine.network_latency_s = costs.at("network_latency_s");
     machine.message_s = costs.at("message_s");
     machine.highest_tag = costs.at("highest_tag");
@@ -37,6 +41,7 @@ Machine machine_of(const nlohmann::json& costs) {
     machine.client_rate = costs.at("client_rate");
     machine.files_rate = costs.at("files_rate");
     machine.stream_rate = costs.at("stream_rate");
+    machine.byte_cpu_s = costs.value("byte_cpu_s", 0.0);
     machine.lock_s = costs.at("lock_s");
     machine.is_aggregated_by_stripe = costs.at("is_aggregated_by_stripe");
     return machine;
@@ -53,6 +58,12 @@ Case case_of(const std::string& line) {
     result.bytes = json.at("bytes");
     result.piece_bytes = json.at("piece_bytes");
     result.layout = {json.at("stripes"), json.at("stripe_bytes")};
+    const nlohmann::json hints = json.value("hints", nlohmann::json::object());
+    result.hints.cb_nodes = hints.value("cb_nodes", 0);
+    result.striping_factor = hints.value("striping_factor", 0);
+    result.hints.depth = hints.value("hakobi_depth", result.hints.depth);
+    result.hints.io_threads = hints.value("hakobi_io_threads", 0);
+    result.hints.server_requests = hints.value("hakobi_server_requests", 0);
     return result;
 }
 
@@ -66,6 +77,11 @@ Result<Outcome> outcome_of(const std::string& method, const Pattern& pattern, co
     if (method == "per-process") return per_process(pattern, job, machine);
     if (method == "parallel") return parallel(pattern, job, machine, of.layout);
     if (method == "pipelined") return pipelined(pattern, job, machine, of.layout, false);
+    if (method == "pipelined+hints") {
+        Layout layout = layout_for(job, machine);
+        if (of.striping_factor > 0) layout.num_stripes = of.striping_factor;
+        return pipelined(pattern, job, machine, layout, true, of.hints);
+    }
     if (method == "pipelined+layout") return pipelined(pattern, job, machine, layout_for(job, machine), true);
     return Status(ErrorCode::invalid_argument, "unknown method '" + method + "'");
 }
@@ -89,6 +105,8 @@ measure::Record record_of(const Case& of, const std::string& method, const Patte
               {"client", outcome.busy.client_s},
               {"network", outcome.busy.network_s},
               {"memory", outcome.busy.memory_s},
+              {"cores", outcome.busy.cores_s},
+              {"aggregator", outcome.busy.aggregator_s},
               {"descriptions", outcome.busy.descriptions_s},
               {"latency", outcome.busy.latency_s}}},
             {"aggregators", outcome.num_aggregators},

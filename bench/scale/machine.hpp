@@ -9,11 +9,13 @@ namespace hakobi::bench::scale {
 /// bytes per second; 0 where nothing limits.
 struct Machine {
     int ranks_per_node = 1;
+    int cores = 0;           ///< of a node; 0: as many as are used
     double core_rate = 0;    ///< at which one process copies
     double piece_s = 0;      ///< of a process for each piece that it copies
     double memory_rate = 0;  ///< at which all of a node's do
 
     double network_rate = 0;       ///< of a node, in each direction
+    double rank_rate = 0;          ///< of one of its ranks
     double network_latency_s = 0;  ///< of a message
     double message_s = 0;          ///< processor time of a message, on each side
     std::int64_t highest_tag = 0;  ///< MPI_TAG_UB
@@ -24,6 +26,7 @@ struct Machine {
     double client_rate = 0;        ///< of a node to one file
     double files_rate = 0;         ///< of a node to files that no other node writes
     double stream_rate = 0;        ///< of one thread that waits for each of its requests
+    double byte_cpu_s = 0;         ///< processor time of a node for a byte that it stores
     double lock_s = 0;             ///< a server's, when a file's lock there moves to another node
 
     bool is_aggregated_by_stripe = false;  ///< the MPI library knows stripes (ROMIO's driver for Lustre)
@@ -57,15 +60,18 @@ struct Job {
 /// whole time limits it.
 struct Busy {
     double servers_s = 0, locks_s = 0;  ///< one server, with data and with locks
-    double client_s = 0;                ///< one node's access to the file, or one thread's
+    double client_s = 0;                ///< one node's access to the file, or that of a writer's only thread
     double network_s = 0;               ///< one node's
     double memory_s = 0;                ///< copies, of one process or one node
+    double cores_s = 0;                 ///< processor time of one node, over its cores
+    double aggregator_s = 0;            ///< one rank's messages and copies as aggregator, or its I/O threads
     double descriptions_s = 0;          ///< telling aggregators who has what, and looking it up
     double latency_s = 0;               ///< meetings, and requests one after the other
 
     Busy& operator+=(const Busy& other);
     [[nodiscard]] Busy times(double factor) const;
-    /// Its name: "servers", "locks", "client", "network", "memory", "descriptions", "latency".
+    /// Its name: "servers", "locks", "client", "network", "memory", "cores", "aggregator", "descriptions",
+    /// "latency".
     [[nodiscard]] std::string longest() const;
 };
 

@@ -55,6 +55,23 @@ TEST(ScaleStorage, AServerServesOneAfterTheOtherAndMovesItsLock) {
     EXPECT_NEAR(busy.locks_s, 1e-3, 1e-9);
 }
 
+TEST(ScaleStorage, NodesThatWriteApartKeepTheirLocks) {
+    Machine machine = machine_of(1);
+    machine.lock_s = 1e-3;
+    Storage storage(machine, {1, mib}, 2);
+    for (int i = 0; i < 8; ++i) {
+        (void)storage.write(0, i, i * mib, (i + 1) * mib);
+        (void)storage.write(1, i, (8 + i) * mib, (9 + i) * mib);
+    }
+    Busy apart;
+    storage.add_to(apart);
+    EXPECT_NEAR(apart.locks_s, 1e-3, 1e-9);  // of node 1's first
+    (void)storage.write(1, 8, 4 * mib, 5 * mib);
+    Busy between;
+    storage.add_to(between);
+    EXPECT_NEAR(between.locks_s, 1e-3, 1e-9);  // behind node 0's and before its own
+}
+
 TEST(ScaleStorage, AThreadAndANodeHaveTheirOwnRates) {
     Machine machine = machine_of(1);
     machine.server_rate = 0;
@@ -109,6 +126,54 @@ TEST(ScaleMethods, ALayoutByServerIsWorthMoreThanTheDefaultOne) {
     EXPECT_LT(gb_s(pattern, by_default), 8.0);
     EXPECT_GT(gb_s(pattern, by_server), 0.7 * 64);
     EXPECT_EQ(by_server.busy.locks_s, 0);
+}
+
+// One rank's copies and threads are the limit where a node's storage is faster than they are.
+TEST(ScaleMethods, AnAggregatorLimitsAFatNode) {
+    Machine machine = machine_of(16);
+    machine.client_rate = machine.network_rate = 40e9;
+    machine.memory_rate = 0;
+    machine.server_rate = 10e9;
+    machine.stream_rate = 4e9;
+    const Job job{128, 16};
+    const Pattern pattern = pattern_of("block3d", job.num_ranks, 64 * mib);
+    const Layout layout = {64, 4 * mib};
+    const Outcome one = pipelined(pattern, job, machine, layout, true, {.cb_nodes = 8});
+    EXPECT_EQ(one.busy.longest(), "aggregator");
+    EXPECT_LT(gb_s(pattern, one), 8 * 10);
+    const Outcome four = pipelined(pattern, job, machine, layout, true, {.cb_nodes = 32});
+    EXPECT_EQ(four.num_aggregators, 32);
+    EXPECT_GT(gb_s(pattern, four), 2.5 * gb_s(pattern, one));
+}
+
+// Requests to a server beyond the bound wait, as in io/server_watch.hpp.
+TEST(ScaleMethods, RequestsInFlightForAServerAreBounded) {
+    Machine machine = machine_of(8);
+    machine.client_rate = 0;
+    const Job job{64, 8};
+    const Pattern pattern = pattern_of("block3d", job.num_ranks, 64 * mib);
+    const Layout layout = {8, 4 * mib};
+    machine.server_rate = 20e9;
+    const Outcome one = pipelined(pattern, job, machine, layout, true, {.server_requests = 1});
+    const Outcome four = pipelined(pattern, job, machine, layout, true, {.server_requests = 4});
+    EXPECT_LT(gb_s(pattern, one), 8 * 1e-9 * machine.stream_rate);
+    EXPECT_GT(gb_s(pattern, four), 2.5 * gb_s(pattern, one));
+}
+
+// The phases of a long call overlap: it is no slower than a short one, whose one phase fills and drains.
+TEST(ScaleMethods, ALongCallIsAsFastAsAShortOne) {
+    Machine machine = machine_of(8);
+    machine.highest_tag = 32 * 48;  // 48 cycles of each aggregator a phase
+    const Job job{256, 8};
+    const Layout layout = layout_for(job, machine);
+    const Pattern brief = pattern_of("block3d", job.num_ranks, 16 * mib);
+    const Pattern lasting = pattern_of("block3d", job.num_ranks, 256 * mib);
+    const Outcome of_brief = pipelined(brief, job, machine, layout, true);
+    const Outcome of_lasting = pipelined(lasting, job, machine, layout, true);
+    EXPECT_EQ(of_brief.num_phases, 1);
+    EXPECT_GT(of_lasting.num_phases, 6);
+    EXPECT_GT(gb_s(lasting, of_lasting), gb_s(brief, of_brief));
+    EXPECT_LE(gb_s(lasting, of_lasting), 64);
 }
 
 TEST(ScaleMethods, TurnsOfExchangeAndAccessAddUp) {

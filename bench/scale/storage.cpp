@@ -1,6 +1,7 @@
 #include "storage.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "storage_model/service_model.hpp"
 
@@ -12,14 +13,18 @@ Storage::Storage(const Machine& machine, const Layout& layout, int num_nodes)
       free_s_(static_cast<std::size_t>(layout.num_stripes)),
       data_s_(free_s_.size()),
       locks_s_(free_s_.size()),
-      holders_(free_s_.size(), -1),
+      holders_(free_s_.size()),
       client_free_s_(static_cast<std::size_t>(num_nodes)),
       client_busy_s_(client_free_s_.size()) {}
 
-double Storage::serve(std::size_t server, int node, double now_s, double bytes) {
+double Storage::serve(std::size_t server, int node, double now_s, std::int64_t at_bytes, double bytes) {
+    std::map<std::int64_t, int>& holders = holders_[server];
+    const auto behind = holders.upper_bound(at_bytes);
+    const bool follows_own = behind != holders.begin() && std::prev(behind)->second == node;
+    const bool precedes_own = behind != holders.end() && behind->second == node;
+    const double lock_s = holders.empty() || follows_own || precedes_own ? 0 : machine_.lock_s;
+    if (!follows_own) holders[at_bytes] = node;
     const double data_s = seconds(bytes, machine_.server_rate);
-    const double lock_s = holders_[server] >= 0 && holders_[server] != node ? machine_.lock_s : 0;
-    holders_[server] = node;
     data_s_[server] += data_s;
     locks_s_[server] += lock_s;
     free_s_[server] = std::max(free_s_[server], now_s) + lock_s + data_s;
@@ -42,7 +47,7 @@ double Storage::write(int node, double now_s, std::int64_t begin_bytes, std::int
         const auto server = static_cast<std::size_t>((first + i) % layout_.num_stripes);
         const std::int64_t part = storage::bytes_on_server(model, end_bytes, static_cast<int>(server)) -
                                   storage::bytes_on_server(model, begin_bytes, static_cast<int>(server));
-        end_s = std::max(end_s, serve(server, node, now_s, static_cast<double>(part)));
+        end_s = std::max(end_s, serve(server, node, now_s, begin_bytes, static_cast<double>(part)));
     }
     return end_s;
 }

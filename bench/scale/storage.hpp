@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "machine.hpp"
@@ -8,7 +9,8 @@
 namespace hakobi::bench::scale {
 
 /// The servers of one file and the nodes' ways to them: each server serves what comes, one after the other. A
-/// server moves the file's lock when another node comes than the last time.
+/// server moves a lock when the bytes that were written before those of a request, or behind them, are not
+/// the same node's: locks grow until they meet another node's.
 class Storage {
   public:
     Storage(const Machine& machine, const Layout& layout, int num_nodes);
@@ -26,12 +28,12 @@ class Storage {
     void add_to(Busy& busy) const;
 
   private:
-    double serve(std::size_t server, int node, double now_s, double bytes);
+    double serve(std::size_t server, int node, double now_s, std::int64_t at_bytes, double bytes);
 
     Machine machine_;
     Layout layout_;
-    std::vector<double> free_s_, data_s_, locks_s_;  // by server
-    std::vector<int> holders_;
+    std::vector<double> free_s_, data_s_, locks_s_;      // by server
+    std::vector<std::map<std::int64_t, int>> holders_;   // by server: nodes, by the begin of their bytes
     std::vector<double> client_free_s_, client_busy_s_;  // by node
 };
 

@@ -31,8 +31,7 @@ EngineOptions resolved(EngineOptions options, const Comm& comm, FileStripes& str
         const int num_aggregators =
             options.cb_nodes > 0 ? std::min(options.cb_nodes, comm.size())
                                  : comm.num_nodes() * std::min(options.aggregators_per_node, largest_node);
-        options.server_requests =
-            server_requests_of(stripes, options.cb_buffer_bytes, num_aggregators, options.server_requests);
+        options.server_requests = server_requests_of(stripes, num_aggregators, options.server_requests);
         options.io_threads =
             chosen(options.io_threads, striped_threads_of(stripes, num_aggregators, options.server_requests));
     }

@@ -42,9 +42,7 @@ constexpr std::array threshold_table = {
     Threshold{"most_aggregators_of_server", &P::most_aggregators_of_server, many, "study stripes", 1},
     Threshold{"servers_of_aggregator", &P::servers_of_aggregator, many, "study stripes", 1},
     Threshold{"most_aggregators_of_node", &P::most_aggregators_of_node, 1, "study stripes", 1},
-    Threshold{"bytes_in_flight_of_server", &P::bytes_in_flight_of_server, endless, "study stripes"},
-    Threshold{"least_server_requests", &P::least_server_requests, 1, "study stripes", 1},
-    Threshold{"most_server_requests", &P::most_server_requests, many, "study stripes", 1},
+    Threshold{"server_requests", &P::server_requests, many, "study stripes", 1},
     Threshold{"auto_stripes_a_node", &P::auto_stripes_a_node, many, "study stripes", 1},
     Threshold{"least_auto_stripe_share", &P::least_auto_stripe_share, 1, "study stripes", 1},
 };

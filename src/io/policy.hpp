@@ -87,10 +87,11 @@ struct Policy {
     /// Servers for which a node has one aggregator; where it has more, it has more aggregators, if it has
     /// ranks for them.
     std::int64_t servers_of_aggregator = 8, most_aggregators_of_node = 4;
-    /// Requests in flight for one server, of one aggregator: as many as have so many bytes, between these.
-    /// Lustre's clients have 8 of 1 to 4 MiB in flight at most (max_rpcs_in_flight).
-    std::int64_t bytes_in_flight_of_server = 4 * mib;
-    std::int64_t least_server_requests = 2, most_server_requests = 4;
+    /// Requests in flight for one server, of each aggregator. Lustre's clients have 8 of 1 to 4 MiB in flight
+    /// at most (max_rpcs_in_flight). A thread that waits writes 0.92 GB/s (h5py pull request 2227): of
+    /// stripes of 4 MiB, two take half of what a client of 3 GB/s could, and one of each of four aggregators
+    /// 30 % of a server of 10 GB/s (`hakobi study scale`; D5).
+    std::int64_t server_requests = 4;
 
     // --- The layout of new files (layout_choice.cpp) -------------------------------------------------------
     /// Stripes for each node: its link takes what about four servers give, and PnetCDF 1.15 takes as many.

@@ -23,17 +23,17 @@ int aggregators_of(const FileStripes& stripes, int num_nodes, int largest_node) 
         ceiling(ceiling(stripes.servers(), num_nodes), static_cast<int>(policy().servers_of_aggregator));
     const int of_node =
         std::clamp(wanted, 1, std::min(largest_node, static_cast<int>(policy().most_aggregators_of_node)));
-    return std::min(num_nodes * of_node,
-                    stripes.servers() * static_cast<int>(policy().most_aggregators_of_server));
+    const int count = std::min(num_nodes * of_node,
+                               stripes.servers() * static_cast<int>(policy().most_aggregators_of_server));
+    // With an odd number each would have a part of one server and a part of the next one: then too few of its
+    // buffers are one server's.
+    const int even = count / stripes.servers() * stripes.servers();
+    return 4 * even >= 3 * count ? even : count;
 }
 
-int server_requests_of(const FileStripes& stripes, std::int64_t cb_bytes, int num_aggregators, int asked) {
-    const std::int64_t cycle = std::max<std::int64_t>(1, cycle_of_stripe(stripes.stripe_bytes, cb_bytes));
-    const auto paying = static_cast<int>(std::clamp<std::int64_t>(policy().bytes_in_flight_of_server / cycle,
-                                                                  policy().least_server_requests,
-                                                                  policy().most_server_requests));
-    const int of_all = asked > 0 ? asked : paying;
-    return std::max(1, of_all / ceiling(num_aggregators, stripes.servers()));
+int server_requests_of(const FileStripes& stripes, int num_aggregators, int asked) {
+    if (asked == 0) return static_cast<int>(policy().server_requests);
+    return std::max(1, asked / ceiling(num_aggregators, stripes.servers()));
 }
 
 int striped_threads_of(const FileStripes& stripes, int num_aggregators, int server_requests) {

@@ -27,10 +27,9 @@ struct FileStripes {
 /// servers each; no more than servers can use.
 [[nodiscard]] int aggregators_of(const FileStripes& stripes, int num_nodes, int largest_node);
 
-/// Requests in flight for a server, from one of `num_aggregators`. `asked`: hakobi_server_requests; 0: as
-/// many as pay.
-[[nodiscard]] int server_requests_of(const FileStripes& stripes, std::int64_t cb_bytes, int num_aggregators,
-                                     int asked);
+/// Requests in flight for a server, from one of `num_aggregators`. `asked`: hakobi_server_requests, from all
+/// of them together; 0: as many as pay.
+[[nodiscard]] int server_requests_of(const FileStripes& stripes, int num_aggregators, int asked);
 
 /// I/O threads of an aggregator, each in one request: for all that may be in flight.
 [[nodiscard]] int striped_threads_of(const FileStripes& stripes, int num_aggregators, int server_requests);

@@ -129,6 +129,49 @@ TEST(DomainsByServer, EachRoundHasACycleOfEveryServerOfEveryAggregator) {
     EXPECT_EQ(std::ssize(rounds), domains.num_cycles);
 }
 
+// Phases that go through the whole range: together they are the one phase that it would be without a limit.
+TEST(DomainsByServer, PhasesOfARangeShareEachDomainsCycles) {
+    Random random(4);
+    for (int i = 0; i < 60; ++i) {
+        const int aggregators = static_cast<int>(draw(random, 1, 20));
+        const StripedPlan striped{4096 * draw(random, 1, 3), static_cast<int>(draw(random, 2, 12)), 4096, 2};
+        const std::int64_t begin = draw(random, 0, 100000), end = begin + draw(random, 2000000, 4000000);
+        const Domains whole = make_domains(begin, end, aggregators, striped, 1 << 30);
+        const std::int64_t of = draw(random, 2, 7);
+        std::map<std::int64_t, std::pair<int, int>> owners;  // domain and object, by the cycle's begin
+        for (std::int64_t number = 0; number < of; ++number) {
+            const Domains domains =
+                make_domains(begin, end, aggregators, striped, 1 << 30, PhaseNumber{number, of});
+            std::set<std::pair<int, std::int64_t>> tags;
+            std::int64_t behind = begin;
+            for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle) {
+                const std::int64_t at = domains.cycle_begin(cycle), last = domains.cycle_end(cycle) - 1;
+                ASSERT_GE(at, behind);
+                behind = last + 1;
+                ASSERT_EQ(domains.cycles_between(at, at + 1), std::pair(cycle, cycle + 1));
+                ASSERT_EQ(domains.cycles_between(last, end).first, cycle);
+                ASSERT_EQ(domains.cycles_between(begin, last).second,
+                          last > at || at == begin ? cycle + 1 : cycle);
+                owners[at] = {domains.domain_of(cycle), domains.object_of(cycle)};
+                ASSERT_TRUE(tags.emplace(domains.domain_of(cycle), domains.tag_of(cycle, 0, 1)).second);
+            }
+            ASSERT_LE(domains.num_cycles, whole.num_cycles / of + striped.num_objects + aggregators);
+            const Shares shares = shares_of(domains), all = shares_of(whole);
+            for (std::size_t d = 0; d < all.bytes_of_domain.size(); ++d) {
+                const auto objects =
+                    static_cast<std::int64_t>(all.objects_of_domain.contains(static_cast<int>(d))
+                                                  ? all.objects_of_domain.at(static_cast<int>(d)).size()
+                                                  : 0);
+                ASSERT_LE(shares.bytes_of_domain[d], all.bytes_of_domain[d] / of + 2 * objects * 4096);
+            }
+        }
+        ASSERT_EQ(std::ssize(owners), whole.num_cycles);
+        for (std::int64_t cycle = 0; cycle < whole.num_cycles; ++cycle)
+            ASSERT_EQ(owners.at(whole.cycle_begin(cycle)),
+                      std::pair(whole.domain_of(cycle), whole.object_of(cycle)));
+    }
+}
+
 TEST(DomainsByServer, ReachTheEndOfTheNumberRange) {
     const std::int64_t last = std::numeric_limits<std::int64_t>::max();
     const Domains domains = make_domains(last - 5 * mib, last, 3, StripedPlan{mib, 4, mib, 1}, 4096);
@@ -163,13 +206,16 @@ TEST(Striping, NodesHaveAggregatorsForTheServers) {
     EXPECT_EQ(aggregators_of({mib, 400, 400}, 2, 64), 8) << "no more than four a node";
     EXPECT_EQ(aggregators_of({mib, 2, 2}, 100, 8), 8) << "no more than four a server";
     EXPECT_EQ(aggregators_of({mib, 8, 2}, 100, 8), 8) << "overstriped: two servers";
+    EXPECT_EQ(aggregators_of({mib, 16, 16}, 20, 8), 16) << "one a server rather than odd parts of two";
+    EXPECT_EQ(aggregators_of({mib, 16, 16}, 24, 8), 24) << "too many nodes would have none";
+    EXPECT_EQ(aggregators_of({mib, 16, 16}, 35, 8), 32);
 }
 
 TEST(Striping, RequestsInFlightAreBoundedForEachServer) {
-    EXPECT_EQ(server_requests_of({mib, 16, 16}, 4 * mib, 8, 0), 4);
-    EXPECT_EQ(server_requests_of({4 * mib, 16, 16}, 4 * mib, 8, 0), 2);
-    EXPECT_EQ(server_requests_of({mib, 4, 4}, 4 * mib, 16, 0), 1) << "four aggregators share it";
-    EXPECT_EQ(server_requests_of({mib, 16, 16}, 4 * mib, 8, 6), 6);
+    EXPECT_EQ(server_requests_of({mib, 16, 16}, 8, 0), 4);
+    EXPECT_EQ(server_requests_of({mib, 4, 4}, 16, 0), 4) << "of each of four aggregators";
+    EXPECT_EQ(server_requests_of({mib, 4, 4}, 16, 8), 2) << "of all four together, where it is asked for";
+    EXPECT_EQ(server_requests_of({mib, 16, 16}, 8, 6), 6);
     EXPECT_EQ(striped_threads_of({mib, 16, 16}, 8, 4), 8);
     EXPECT_EQ(striped_threads_of({mib, 16, 16}, 16, 2), 4);
     EXPECT_EQ(striped_threads_of({mib, 400, 400}, 8, 4), policy_limits::most_striped_threads);

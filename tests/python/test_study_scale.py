@@ -13,7 +13,7 @@ from hakobi import records
 from hakobi.errors import FormatError, InputError
 from hakobi.measuring.session import End
 from hakobi.measuring.storage_model import StorageModel
-from hakobi_lab.studies.scale import checking, figures, machine, pages, published, simulation
+from hakobi_lab.studies.scale import checking, figures, hints, machine, pages, published, simulation
 from hakobi_lab.studies.scale.checking import Checked, Measured
 from hakobi_lab.studies.scale.simulation import Case, Outcome, Plan, Row
 from running import Result
@@ -35,21 +35,21 @@ def test_every_number_of_a_shipped_machine_has_a_source(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("gb_s = 10.2", "gb_s = -3", "line 21: storage.gb_s: -3 is not a number from 0.0001 to 10000: GB/s of each"),
-        ("gb_s = 10.2", 'gb_s = "fast"', "line 21: storage.gb_s: 'fast' is not a number"),
-        ("gb_s = 10.2", "gb_s = nan", "line 21: storage.gb_s: nan is not a number"),
-        ("gb_s = 10.2", "gb_s = true", "line 21: storage.gb_s: True is not a number"),
-        ("gb_s = 10.2", "# none", "line 19: storage.gb_s: missing (GB/s of each)"),
-        ("[storage]", "[storag]", "line 19: storag: unknown section 'storag': did you mean 'storage'?"),
+        ("gb_s = 10.2", "gb_s = -3", "line 23: storage.gb_s: -3 is not a number from 0.0001 to 10000: GB/s of each"),
+        ("gb_s = 10.2", 'gb_s = "fast"', "line 23: storage.gb_s: 'fast' is not a number"),
+        ("gb_s = 10.2", "gb_s = nan", "line 23: storage.gb_s: nan is not a number"),
+        ("gb_s = 10.2", "gb_s = true", "line 23: storage.gb_s: True is not a number"),
+        ("gb_s = 10.2", "# none", "line 21: storage.gb_s: missing (GB/s of each)"),
+        ("[storage]", "[storag]", "line 21: storag: unknown section 'storag': did you mean 'storage'?"),
         (
             "lock_ms",
             "lock_us",
-            "line 26: storage.lock_us: unknown field of [storage] 'lock_us': did you mean",
+            "line 29: storage.lock_us: unknown field of [storage] 'lock_us': did you mean",
         ),
-        ("servers = 450", "servers = 4.5", "line 20: storage.servers: 4.5 is not a whole number"),
-        ("stripes = 8", "stripes = 500", "line 29: file.stripes: more stripes than the 450 servers"),
-        ("node_gb_s = 80", "node_gb_s = 1", "line 9: memory.core_gb_s: one process copies faster than its node"),
-        ('"stripe"', '"rank"', """line 33: mpi_io.aggregators: 'rank' is not "node" or "stripe\""""),
+        ("servers = 450", "servers = 4.5", "line 22: storage.servers: 4.5 is not a whole number"),
+        ("stripes = 8", "stripes = 500", "line 32: file.stripes: more stripes than the 450 servers"),
+        ("node_gb_s = 80", "node_gb_s = 1", "line 10: memory.core_gb_s: one process copies faster than its node"),
+        ('"stripe"', '"rank"', """line 36: mpi_io.aggregators: 'rank' is not "node" or "stripe\""""),
         ('name = "Frontier, Orion"', "", "name: the machine's name is missing"),
         ("count = 9408", "count = ", "line 5"),
     ],
@@ -163,6 +163,29 @@ def test_with_its_layout_pipelined_uses_seventy_per_cent_and_does_not_fall() -> 
     assert 1e9 * rows[1].gb_s >= 0.7 * of.possible(1024)
     assert rows[0].gb_s < rows[1].gb_s < rows[2].gb_s
     assert all(one.words_sent > 0 and one.memory_bytes > 0 for one in rows)
+
+
+@pytest.mark.programs
+@pytest.mark.once
+def test_hints_fill_fat_nodes() -> None:
+    of = machine.load("fat-50")
+    ranks = 16 * int(of["nodes.ranks"])
+    methods = ("pipelined+layout", "pipelined+hints")
+    rows = {row.method: row for row in simulation.rows_of([Case(of, ranks, methods, bytes=ranks << 26)])}
+    assert rows["pipelined+layout"].limit == "aggregator"
+    assert 1e9 * rows["pipelined+layout"].gb_s < 0.2 * of.possible(ranks)
+    assert 1e9 * rows["pipelined+hints"].gb_s >= 0.8 * of.possible(ranks)
+
+
+def test_hints_are_none_for_thin_nodes_and_bounded_for_fat_ones() -> None:
+    of = machine.load("fat-50")
+    assert hints.advised(machine.load("perlmutter"), 16384, 4096) == {}
+    assert hints.advised(of.with_values({"nodes.cores": 4}), 16384, 4096) == {}
+    assert hints.aggregators_of_node(of.with_values({"storage.node_gb_s": 400, "storage.gb_s": 400}), 2048, 4096) == 8
+    assert hints.aggregators_of_node(of.with_values({"network.rank_gb_s": 7}), 2048, 4096) == 8
+    asked = hints.advised(of, 128 * 128, 4096)
+    assert asked["cb_nodes"] % asked["striping_factor"] == 0
+    assert "cb_nodes=1000" in hints.text_of(asked)
 
 
 @pytest.mark.programs

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Marker of each limit: the colours are the methods'.
-_MARKERS = dict(zip(LIMITS, ("s", "X", "o", "^", "D", "P", "v"), strict=True))
+_MARKERS = dict(zip(LIMITS, ("s", "X", "o", "^", "D", "*", "p", "P", "v"), strict=True))
 
 
 def scale_figure(outcome: Outcome) -> Figure:

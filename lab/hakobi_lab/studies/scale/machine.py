@@ -35,6 +35,7 @@ FIELDS: dict[str, dict[str, Field]] = {
     "nodes": {
         "count": Field("nodes that a job may have", 1, 1e7, is_whole=True),
         "ranks": Field("ranks of a node", 1, 1024, is_whole=True),
+        "cores": Field("cores of a node; 0: no limit", 0, 4096, is_whole=True),
     },
     "memory": {
         "core_gb_s": Field("GB/s at which one process copies", 0.01, 1e3, 1e9),
@@ -43,6 +44,7 @@ FIELDS: dict[str, dict[str, Field]] = {
     },
     "network": {
         "gb_s": Field("GB/s of a node in each direction", 0.001, 1e5, 1e9),
+        "rank_gb_s": Field("GB/s of one of its ranks; 0: not limited", 0, 1e5, 1e9),
         "latency_us": Field("microseconds of a message", 0, 1e6, 1e-6),
         "message_us": Field("microseconds of a processor for a message, on each side", 0, 1e6, 1e-6),
         "highest_tag": Field("MPI_TAG_UB", 32767, 2**31 - 1, is_whole=True),
@@ -54,6 +56,7 @@ FIELDS: dict[str, dict[str, Field]] = {
         "node_gb_s": Field("GB/s of a node to one file; 0: not limited", 0, 1e4, 1e9),
         "files_gb_s": Field("GB/s of a node to files of its own; 0: not limited", 0, 1e4, 1e9),
         "stream_gb_s": Field("GB/s of one thread that writes and waits; 0: not limited", 0, 1e4, 1e9),
+        "cpu_s_gb": Field("processor seconds of a node for each GB that it writes", 0, 1e3, 1e-9),
         "lock_ms": Field("milliseconds of a server when a file's lock moves to another node", 0, 1e5, 1e-3),
     },
     "file": {
@@ -91,10 +94,12 @@ class Machine:
         """As hakobi-scale takes them: bytes per second, and seconds."""
         return {
             "ranks_per_node": int(self["nodes.ranks"]),
+            "cores": int(self["nodes.cores"]),
             "core_rate": self.scaled("memory.core_gb_s"),
             "piece_s": self.scaled("memory.piece_ns"),
             "memory_rate": self.scaled("memory.node_gb_s"),
             "network_rate": self.scaled("network.gb_s"),
+            "rank_rate": self.scaled("network.rank_gb_s"),
             "network_latency_s": self.scaled("network.latency_us"),
             "message_s": self.scaled("network.message_us"),
             "highest_tag": int(self["network.highest_tag"]),
@@ -104,6 +109,7 @@ class Machine:
             "client_rate": self.scaled("storage.node_gb_s"),
             "files_rate": self.scaled("storage.files_gb_s"),
             "stream_rate": self.scaled("storage.stream_gb_s"),
+            "byte_cpu_s": self.scaled("storage.cpu_s_gb"),
             "lock_s": self.scaled("storage.lock_ms"),
             "is_aggregated_by_stripe": self.values["mpi_io"]["aggregators"] == "stripe",
         }

@@ -9,7 +9,7 @@ from hakobi.table import Table
 from hakobi.table import show as show_table
 from hakobi.words import bytes_text, count_text, percent_text
 from hakobi_lab.report import Report
-from hakobi_lab.studies.scale import figures, machine
+from hakobi_lab.studies.scale import figures, hints, machine
 from hakobi_lab.studies.scale.simulation import LIMITS, Outcome, Row
 
 
@@ -84,11 +84,22 @@ def notes(outcome: Outcome) -> list[str]:
         "pipelined+layout: stripes are chosen by the nodes, and each server is written by as few nodes as can fill it; "
         f"the others have the machine's default, {count_text(int(plan.machine['file.stripes']), 'stripe')} of "
         f"{plan.machine['file.stripe_mib']:g} MiB",
+        *_hints_notes(outcome),
         "words: 8 bytes each, sent by a rank in a call on average, held by an aggregator at a time; memory: of a rank, "
         "beside its data",
     ]
     if any("*" in _ranks_text(outcome, ranks) for ranks in plan.ranks):
         lines.append(f"*: more than the {plan.machine['nodes.count']:,.0f} nodes that the machine has")
+    return lines
+
+
+def _hints_notes(outcome: Outcome) -> list[str]:
+    if "pipelined+hints" not in outcome.plan.methods:
+        return []
+    lines = []
+    for ranks in outcome.plan.ranks:
+        asked = hints.advised(outcome.plan.machine, ranks, outcome.plan.piece_bytes)
+        lines.append(f"pipelined+hints, {ranks:,} ranks: {hints.text_of(asked) or 'none: as pipelined+layout'}")
     return lines
 
 

@@ -17,20 +17,24 @@ from hakobi.measuring.session import End, Job, Session
 from hakobi.programs import Program
 from hakobi.records import Record
 from hakobi.words import count_text
+from hakobi_lab.studies.scale.hints import advised
 from hakobi_lab.studies.scale.machine import Machine
 
 PROGRAM = "hakobi-scale"
 #: In the order of tables. "+layout": the file's stripes are part of the plan.
-METHODS = ("root", "writers", "per-process", "parallel", "pipelined", "pipelined+layout")
+#: "+hints": and with the hints that such a machine wants (`hints.py`).
+METHODS = ("root", "writers", "per-process", "parallel", "pipelined", "pipelined+layout", "pipelined+hints")
 DEFAULT_METHODS = tuple(name for name in METHODS if name != "per-process")
 MOST_RANKS = 100_000
 #: Limits of a write, with their descriptions.
 LIMITS = {
     "servers": "the file's servers, with data",
     "locks": "the file's servers, moving locks between nodes",
-    "client": "a node's, or a thread's, access to the file",
+    "client": "a node's access to the file, or that of a writer's only thread",
     "network": "a node's network",
     "memory": "copies in a node's memory",
+    "cores": "a node's processor time",
+    "aggregator": "one aggregator's messages and copies, or its I/O threads",
     "descriptions": "telling aggregators who has what",
     "latency": "meetings, and requests that wait for each other",
 }
@@ -90,6 +94,7 @@ class Case:
             "piece_bytes": self.piece_bytes,
             "stripes": self.stripes or int(self.machine["file.stripes"]),
             "stripe_bytes": self.stripe_bytes or int(self.machine["file.stripe_mib"] * (1 << 20)),
+            "hints": advised(self.machine, self.ranks, self.piece_bytes),
         }
         return json.dumps(values)
 

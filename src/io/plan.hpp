@@ -127,8 +127,9 @@ struct Domains {
 /// The largest part of a stripe, in equal whole pages, that a buffer of `cb_bytes` holds; 0: there is none.
 [[nodiscard]] std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes);
 
-/// The most cycles of a phase: each node has a tally of every cycle (slots.hpp). A phase fills and drains the
-/// aggregators' buffers, of which 1,800 aggregators (450 servers of Frontier with four each) have 14,400.
+/// The most cycles of a phase: each node has a tally of every cycle (slots.hpp). The ranks describe their
+/// requests while the aggregators' buffers are stored, of which 1,800 aggregators (450 servers of Frontier
+/// with four each) have 14,400.
 constexpr std::int64_t max_cycles_of_phase = 16384;
 
 /// The parameters by which a call is divided.

@@ -19,7 +19,11 @@ from hakobi.options import FIGURES, RECORDS, REPORT, run_timeout, say_written
     help="Machine file, or one of Hakobi's: frontier, perlmutter, archer2, lumi-p, small-cluster.",
 )
 @click.option("--ranks", default="", help="Rank counts, separated by commas. [default: 64 to 100,000, doubling]")
-@click.option("--methods", default="", help="Methods, separated by commas. [default: all but per-process]")
+@click.option(
+    "--methods",
+    default="",
+    help="Methods, separated by commas. [default: all but per-process; pipelined+hints for fat nodes]",
+)
 @click.option("--pattern", default="block3d", show_default=True, help="Pattern of `hakobi bench collective`.")
 @click.option("--size", default="64M", show_default=True, help="Bytes of each rank.")
 @click.option("--piece", default="4K", show_default=True, help="Bytes of a piece of the cyclic pattern.")
@@ -67,13 +71,16 @@ def command(
     from hakobi.measuring.session import say_warnings
     from hakobi_lab.studies.scale import machine, simulation
 
+    of, counts = machine.load(machine_file), simulation.parse_ranks(ranks)
+    piece_bytes = collective.parse_bytes(piece, "--piece")
+    methods = methods or ",".join(simulation.default_methods(of, counts, piece_bytes))
     plan = simulation.Plan(
-        machine=machine.load(machine_file),
-        ranks=simulation.parse_ranks(ranks),
-        methods=collective.parse_names(methods or ",".join(simulation.DEFAULT_METHODS), "method", simulation.METHODS),
+        machine=of,
+        ranks=counts,
+        methods=collective.parse_names(methods, "method", simulation.METHODS),
         pattern=collective.parse_names(pattern, "pattern", collective.PATTERNS)[0],
         rank_bytes=collective.parse_bytes(size, "--size"),
-        piece_bytes=collective.parse_bytes(piece, "--piece"),
+        piece_bytes=piece_bytes,
         timeout_s=timeout_s,
     )
     for path in filter(None, (json_file, report)):

@@ -11,7 +11,7 @@ CORES_OF_AGGREGATOR = 4  #: at least: it copies while its threads write
 CYCLE_BYTES = 4 << 20  #: a collective buffer, and a stripe of the method's layout
 USUAL_DEPTH = 6
 #: An aggregator is asked for so much of its own rate: messages come in bursts.
-SHARE = 0.9
+SHARE = 0.75
 
 
 def rate_of_aggregator(machine: Machine, piece_bytes: int) -> float:
@@ -30,7 +30,7 @@ def aggregators_of_node(machine: Machine, ranks: int, piece_bytes: int) -> int:
 
     >>> from hakobi_lab.studies.scale.machine import load
     >>> aggregators_of_node(load("frontier"), 1024, 4096), aggregators_of_node(load("fat-50"), 16384, 4096)
-    (1, 6)
+    (1, 8)
     """
     of_node = machine.possible(ranks) / machine.num_nodes(ranks)
     wanted = ceil(of_node / (SHARE * rate_of_aggregator(machine, piece_bytes)))
@@ -39,7 +39,7 @@ def aggregators_of_node(machine: Machine, ranks: int, piece_bytes: int) -> int:
 
 
 def advised(machine: Machine, ranks: int, piece_bytes: int) -> dict[str, int]:
-    """The hints by name; none where one aggregator a node is as fast as its storage.
+    """The hints by name; none where one aggregator is as fast as its node's storage.
 
     >>> from hakobi_lab.studies.scale.machine import load
     >>> advised(load("frontier"), 1024, 4096)
@@ -48,19 +48,23 @@ def advised(machine: Machine, ranks: int, piece_bytes: int) -> dict[str, int]:
     1000
     """
     nodes = machine.num_nodes(ranks)
-    of_node = aggregators_of_node(machine, ranks, piece_bytes)
-    if of_node == 1:
+    one = SHARE * rate_of_aggregator(machine, piece_bytes)
+    if machine.possible(int(machine["nodes.ranks"])) <= one:
         return {}
     servers = int(machine["storage.servers"])
     stripes = min(servers, 4 * nodes)
     # As many for each server, or as many servers for each.
-    aggregators = of_node * nodes
-    aggregators = round(aggregators / stripes) * stripes if aggregators > stripes else aggregators
+    of_node = aggregators_of_node(machine, ranks, piece_bytes)
+    aggregators = of_node * nodes if of_node > 1 else min(nodes, ceil(machine.possible(ranks) / one))
+    if aggregators > stripes:
+        aggregators = round(aggregators / stripes) * stripes
+    else:
+        stripes = stripes // aggregators * aggregators
     of_server = max(1, aggregators // stripes)
     # Threads that store what the rank receives: each waits for its request.
     stream = machine.scaled("storage.stream_gb_s") or inf
     thread = CYCLE_BYTES / (CYCLE_BYTES / stream + machine.scaled("storage.latency_ms"))
-    threads = max(4, min(64, ceil(machine.possible(ranks) / aggregators / thread / SHARE)))
+    threads = max(4, min(64, ceil(machine.possible(ranks) / aggregators / thread / 0.9)))
     return {
         "striping_factor": stripes,
         "cb_nodes": aggregators,

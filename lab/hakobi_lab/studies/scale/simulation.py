@@ -24,7 +24,7 @@ PROGRAM = "hakobi-scale"
 #: In the order of tables. "+layout": the file's stripes are part of the plan.
 #: "+hints": and with the hints that such a machine wants (`hints.py`).
 METHODS = ("root", "writers", "per-process", "parallel", "pipelined", "pipelined+layout", "pipelined+hints")
-DEFAULT_METHODS = tuple(name for name in METHODS if name != "per-process")
+DEFAULT_METHODS = tuple(name for name in METHODS if name not in ("per-process", "pipelined+hints"))
 MOST_RANKS = 100_000
 #: Limits of a write, with their descriptions.
 LIMITS = {
@@ -144,6 +144,17 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     if not counts:
         raise InputError("--ranks names no number")
     return tuple(sorted({int(count) for count in counts}))
+
+
+def default_methods(machine: Machine, ranks: Sequence[int], piece_bytes: int) -> tuple[str, ...]:
+    """DEFAULT_METHODS, and pipelined+hints where there are hints.
+
+    >>> from hakobi_lab.studies.scale.machine import load
+    >>> default_methods(load("fat-50"), [64, 16384], 4096)[-1], default_methods(load("frontier"), [64], 4096)[-1]
+    ('pipelined+hints', 'pipelined+layout')
+    """
+    wants_hints = any(advised(machine, count, piece_bytes) for count in ranks)
+    return (*DEFAULT_METHODS, "pipelined+hints") if wants_hints else DEFAULT_METHODS
 
 
 def run(plan: Plan, json_file: Path | None) -> Outcome:

@@ -211,18 +211,24 @@ Domains make_domains(std::int64_t begin_bytes, std::int64_t end_bytes, int num_a
 namespace {
 
 /// The phases of a call by server of which each goes through the whole range, with `num_cycles` in all: none
-/// where even few of them have more cycles than a phase may, or than there are tags for.
-std::optional<std::int64_t> phases_of_range(std::int64_t num_cycles, const Division& division,
-                                            std::int64_t num_tags) {
+/// where few of them have more cycles than a phase may, or than there are tags for, or one might be empty.
+std::optional<std::int64_t> phases_of_range(std::int64_t num_cycles, std::int64_t cycles_of_stripe,
+                                            const Division& division, std::int64_t num_tags) {
     const std::int64_t objects = division.num_objects, aggregators = division.num_aggregators;
     // Each part's share of a phase is rounded up.
     const std::int64_t parts = objects + aggregators - std::gcd(objects, aggregators);
-    const std::int64_t of_domain = most_objects_of_domain(division.num_objects, division.num_aggregators);
-    if (2 * parts > max_cycles_of_phase || 2 * of_domain > num_tags) return std::nullopt;
-    const std::int64_t most_of_domain = (num_cycles - 1) / aggregators + 1 + of_domain;
-    return std::max((num_cycles - 1) / (max_cycles_of_phase - parts),
-                    (most_of_domain - 1) / (num_tags - of_domain)) +
-           1;
+    if (2 * parts > max_cycles_of_phase) return std::nullopt;
+    // A domain has more than its share: of whole stripes, and of objects that have one more than others.
+    const std::int64_t excess =
+        (most_objects_of_domain(division.num_objects, division.num_aggregators) + 1) * cycles_of_stripe;
+    if (2 * excess > num_tags) return std::nullopt;
+    const std::int64_t most_of_domain = (num_cycles - 1) / aggregators + 1 + excess;
+    const std::int64_t of = std::max((num_cycles - 1) / (max_cycles_of_phase - parts),
+                                     (most_of_domain - 1) / (num_tags - excess)) +
+                            1;
+    // The longest part has a cycle for each.
+    if (of > (num_cycles - 1) / parts + 1) return std::nullopt;
+    return of;
 }
 
 }  // namespace
@@ -250,9 +256,13 @@ Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division&
         (end_bytes - 1) / striped.cycle_bytes - begin_bytes / striped.cycle_bytes + 1;
     if (num_cycles > max_cycles && division.num_nodes > 1 && division.size_bytes >= span / 2) {
         constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-        if (const auto of = phases_of_range(num_cycles, division, num_tags))
-            return make_domains(begin_bytes, end_bytes, division.num_aggregators, striped, all,
-                                {number, *of});
+        const std::int64_t cycles_of_stripe = striped.stripe_bytes / striped.cycle_bytes;
+        if (const auto of = phases_of_range(num_cycles, cycles_of_stripe, division, num_tags)) {
+            Domains domains =
+                make_domains(begin_bytes, end_bytes, division.num_aggregators, striped, all, {number, *of});
+            assert(domains.num_cycles <= max_cycles_of_phase && domains.cycles_per_domain <= num_tags);
+            return domains;
+        }
     }
     for (;;) {
         Domains domains = make_domains(begin_bytes, end_bytes, division.num_aggregators, striped, max_cycles);

@@ -26,7 +26,7 @@ struct StripedPlan {
 /// One of several phases that go through the same range. {0, 1}: what lies behind it is the next one's.
 struct PhaseNumber {
     std::int64_t number = 0, of = 1;
-    [[nodiscard]] bool is_last() const { return number + 1 == of; }
+    [[nodiscard]] bool is_last() const { return number + 1 >= of; }
 };
 
 /// The part of the file that one phase of a collective call covers, divided into cycles of one collective
@@ -127,9 +127,8 @@ struct Domains {
 /// The largest part of a stripe, in equal whole pages, that a buffer of `cb_bytes` holds; 0: there is none.
 [[nodiscard]] std::int64_t cycle_of_stripe(std::int64_t stripe_bytes, std::int64_t cb_bytes);
 
-/// The most cycles of a phase: each node has a tally of every cycle (slots.hpp). The ranks describe their
-/// requests while the aggregators' buffers are stored, of which 1,800 aggregators (450 servers of Frontier
-/// with four each) have 14,400.
+/// The most cycles of a phase: each node has a tally of every cycle (slots.hpp). A phase fills and drains the
+/// aggregators' buffers, of which 1,800 aggregators (450 servers of Frontier with four each) have 10,800.
 constexpr std::int64_t max_cycles_of_phase = 16384;
 
 /// The parameters by which a call is divided.
@@ -152,8 +151,8 @@ struct Division {
 ///
 /// A call by server that needs several phases, asks for half of its range at least and is between nodes has
 /// phases that go through the whole range, each with a part of every domain: a contiguous range is of few
-/// nodes, whose network would be the limit. [begin, end) is then the whole call's in each of them, and
-/// `number` tells which one.
+/// nodes, whose network would be the limit. [begin, end) and the division are then the same in each of
+/// them, and `number` tells which one.
 [[nodiscard]] Domains divide(std::int64_t begin_bytes, std::int64_t end_bytes, const Division& division,
                              std::int64_t number = 0);
 

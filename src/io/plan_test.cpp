@@ -7,6 +7,8 @@
 #include <set>
 
 #include "drawing.hpp"
+#include "io/choice.hpp"
+#include "io/request.hpp"
 #include "units.hpp"
 
 namespace hakobi::io {
@@ -169,6 +171,78 @@ TEST(Division, PhasesOfALongCallByServerGoThroughItsWholeRange) {
         EXPECT_GT(domains.cycle_end(domains.num_cycles - 1), bytes / 16 * 15);
     }
     EXPECT_EQ(num_cycles, bytes / (4 * mib));
+}
+
+// Adds the phase's cycles to `begins`: none is there yet.
+void add_begins(const Domains& domains, std::set<std::int64_t>& begins) {
+    for (std::int64_t cycle = 0; cycle < domains.num_cycles; ++cycle)
+        ASSERT_TRUE(begins.insert(domains.cycle_begin(cycle)).second) << cycle;
+}
+
+// Objects, stripes of several cycles and few tags in any number. In the first case a domain has many cycles
+// more than its share, in the others a part may have fewer cycles than there are phases.
+TEST(Division, PhasesOfARangeHaveEachCycleOnceAndATagForIt) {
+    struct Case {
+        int objects, aggregators;
+        std::int64_t cycles_of_stripe, num_tags, num_cycles;
+    };
+    std::vector<Case> cases = {{58, 3, 16, 103, 5000}, {40, 1, 1, 81, 211}, {40, 1, 1, 82, 211}};
+    Random random(11);
+    for (int i = 0; i < 3000; ++i)
+        cases.push_back({static_cast<int>(draw(random, 1, 64)), static_cast<int>(draw(random, 1, 40)),
+                         draw(random, 1, 16), draw(random, 1, 400), draw(random, 1, 5000)});
+    constexpr std::int64_t cycle_bytes = 4 * kib;
+    int num_of_several = 0;
+    for (const Case& of : cases) {
+        const std::int64_t begin = draw(random, 0, 40 * cycle_bytes);
+        const std::int64_t end = begin + of.num_cycles * cycle_bytes - draw(random, 0, cycle_bytes - 1);
+        const Division division{.num_aggregators = of.aggregators,
+                                .num_nodes = 2,
+                                .cb_bytes = cycle_bytes,
+                                .highest_tag = 2 * of.num_tags + 1,
+                                .smallest_cycle_bytes = cycle_bytes,
+                                .stripe_bytes = of.cycles_of_stripe * cycle_bytes,
+                                .num_objects = of.objects,
+                                .size_bytes = end - begin};
+        std::set<std::int64_t> begins;
+        std::int64_t number = 0, at = begin;
+        while (at < end) {
+            const Domains domains = divide(at, end, division, number);
+            ASSERT_GT(domains.num_cycles, 0);
+            ASSERT_LE(domains.num_cycles, max_cycles_of_phase);
+            ASSERT_LE(domains.cycles_per_domain, of.num_tags)
+                << of.objects << " " << of.aggregators << " " << of.cycles_of_stripe << " " << of.num_cycles;
+            add_begins(domains, begins);
+            num_of_several += domains.phase.number == 1 ? 1 : 0;
+            number = domains.phase.is_last() ? 0 : number + 1;
+            if (number == 0) at = domains.end_bytes;
+        }
+        ASSERT_EQ(std::ssize(begins), (end - 1) / cycle_bytes - begin / cycle_bytes + 1);
+    }
+    EXPECT_GT(num_of_several, 300);
+}
+
+// The storage turns out to serve from memory, and a rank has nothing left: another division, with other
+// phases.
+TEST(Division, PhasesOfARangeKeepTheTotalsOfTheFirst) {
+    constexpr std::int64_t bytes = std::int64_t{1} << 40;
+    Progress progress;
+    std::set<std::int64_t> begins;
+    RequestTotals latest{.end_bytes = bytes, .size_bytes = bytes};
+    for (bool is_last = false; !is_last; ++progress.num_phases_of_range) {
+        const RequestTotals& totals = progress.of_range(latest);
+        Division division = long_call(1024, totals.size_bytes);
+        division.most_cycle_bytes = most_cycle_bytes(totals);
+        const Domains domains =
+            divide(totals.begin_bytes, totals.end_bytes, division, progress.num_phases_of_range);
+        ASSERT_EQ(domains.phase.number, progress.num_phases_of_range);
+        add_begins(domains, begins);
+        is_last = domains.phase.is_last();
+        latest = {.end_bytes = bytes / 4, .size_bytes = bytes / 16, .service = Service::from_memory};
+    }
+    EXPECT_EQ(std::ssize(begins), bytes / (4 * mib));
+    progress.num_phases_of_range = 0;
+    EXPECT_EQ(progress.of_range(latest), latest);
 }
 
 // Few bytes in a long range: a phase ends where the next data are looked for. One node has no network.

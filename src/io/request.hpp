@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "io/descriptions.hpp"
 #include "io/device_memory.hpp"
+#include "io/summary.hpp"
 #include "region/region.hpp"
 #include "storage/file.hpp"
 
@@ -55,7 +56,8 @@ struct Progress {
     std::int64_t position = 0;  ///< in the file: the request's bytes before it are moved
     /// Phases over that go through the whole range from there on (PhaseNumber): of its bytes some are moved.
     std::int64_t num_phases_of_range = 0;
-    std::int64_t end_of_file = no_end;  ///< lowest offset that is known to lie behind the file's end
+    RequestTotals totals_of_range = {};  ///< when the first of them was divided
+    std::int64_t end_of_file = no_end;   ///< lowest offset that is known to lie behind the file's end
     std::optional<std::int64_t>
         bytes_moved;             ///< where a path counted them; else they follow from `end_of_file`
     bool is_ordered = true;      ///< else the rank moves its pieces by itself, whatever the others do,
@@ -64,6 +66,12 @@ struct Progress {
     Status status = {};
     Descriptions descriptions = {};  ///< between nodes: what the call's phases have told
 
+    /// The totals by which a phase is divided. Phases of one range are parts of one division: what the ranks
+    /// find out meanwhile (the storage's service, a rank has nothing left) waits for the next range.
+    const RequestTotals& of_range(const RequestTotals& latest) {
+        if (num_phases_of_range == 0) totals_of_range = latest;
+        return totals_of_range;
+    }
     [[nodiscard]] std::int64_t bytes_done(const Request& request) const {
         if (has_moved_own) return request.file.size_bytes();
         return position == 0 ? 0 : request.file.bytes_below(position);  // 0 also of pieces in no order

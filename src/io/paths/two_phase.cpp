@@ -160,8 +160,9 @@ void TwoPhase::abandon_buffers() {
     if (std::exchange(health_.has_given_up, false)) file_.abandon();
 }
 
-Status TwoPhase::carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
+Status TwoPhase::carry_out(const Request& request, const Choice& choice, const RequestTotals& latest,
                            Progress& progress) {
+    const RequestTotals& totals = progress.of_range(latest);
     Status ready = set_up_buffers(request.is_hidden);
     if (!ready.ok()) return ready;
     const Region nothing;
@@ -178,8 +179,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     plan.domains =
         domains_of(totals, request.elective != nullptr, striped.rings.num, progress.num_phases_of_range);
     const bool ends_range = plan.domains.phase.is_last();
-    const bool ends_call = ends_range && plan.domains.end_bytes >= totals.end_bytes;
-    const bool is_last = request.is_hidden && ends_call;
+    const bool is_last = request.is_hidden && ends_range && plan.domains.end_bytes >= totals.end_bytes;
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();
     // The barriers below follow: no rank returns before.
@@ -220,15 +220,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
         progress.position = plan.domains.end_bytes;
         progress.num_phases_of_range = 0;
     }
-    // The ranks describe the next phase while the buffers of this one are stored. A hidden call tells of all
-    // its accesses by the last phase's, a late access has to end its phase, and blocks are synchronised.
-    const bool may_overlap =
-        request.is_write && !request.is_hidden && !setting_.has_limit && !setting_.shares_blocks;
-    if (!ends_call && may_overlap) {
-        take_over(progress);
-    } else if (!is_last) {
-        wait(progress);
-    }
+    if (!is_last) wait(progress);
     progress.end_of_file = std::min(progress.end_of_file, control.end_of_file.load());
     return {};
 }

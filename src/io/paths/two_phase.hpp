@@ -45,8 +45,8 @@ class TwoPhase {
     /// The leader's, while the ranks of the only node meet.
     void prepare(const RequestTotals& totals, bool is_elective);
     /// One phase of the call: moves this rank's data of it, or returns, alike on all ranks, why there can be
-    /// no buffers.
-    Status carry_out(const Request& request, const Choice& choice, const RequestTotals& totals,
+    /// no buffers. `latest`: the totals by which the ranks have just chosen.
+    Status carry_out(const Request& request, const Choice& choice, const RequestTotals& latest,
                      Progress& progress);
     /// Waits until this rank's accesses are over; what storage said goes to the progress. Local.
     void wait(Progress& progress);

@@ -78,6 +78,7 @@ class Simulation {
             aggregator.rings.resize(static_cast<std::size_t>(setting.rings.num));
         }
         num_left_.resize(phases.size());
+        stored_s_.resize(phases.size());
         for (std::size_t p = 0; p < phases.size(); ++p) {
             const int first_cycle = static_cast<int>(cycles_.size());
             first_work_.push_back(work_.size());
@@ -88,7 +89,7 @@ class Simulation {
         first_work_.push_back(work_.size());
     }
 
-    double run() {
+    std::vector<double> run() {
         push(phases_.front().told_s, Kind::phase, 0);
         while (!events_.empty()) {
             const auto [time_s, number, kind, id] = events_.top();
@@ -114,7 +115,7 @@ class Simulation {
                     break;
             }
         }
-        return end_s_;
+        return stored_s_;
     }
 
     void add_to(Busy& busy) const {
@@ -176,8 +177,8 @@ class Simulation {
                 Cycle& cycle = cycles_[static_cast<std::size_t>(first_cycle + part.cycle)];
                 if (is_new) {
                     groups_.push_back({.node = node, .cycle = first_cycle + part.cycle, .phase = p});
-                    if (cycle.groups.empty()) ++num_left_[static_cast<std::size_t>(p)];
                     cycle.groups.push_back(at->second);
+                    ++num_left_[static_cast<std::size_t>(p)];
                 }
                 Group& group = groups_[static_cast<std::size_t>(at->second)];
                 ++group.num_expected;
@@ -232,9 +233,8 @@ class Simulation {
             push(now_s, Kind::rank, static_cast<int>(w));
         if (num_left_[p] == 0) end_phase(now_s, p);
     }
-    // All of it is stored.
+    // All of its contributions are in.
     void end_phase(double now_s, std::size_t p) {
-        end_s_ = now_s;
         if (p + 1 < phases_.size()) push(now_s + phases_[p + 1].told_s, Kind::phase, static_cast<int>(p + 1));
     }
 
@@ -355,7 +355,10 @@ class Simulation {
     }
 
     void contribute(double now_s, int g) {
-        const int c = groups_[static_cast<std::size_t>(g)].cycle;
+        const Group& group = groups_[static_cast<std::size_t>(g)];
+        const auto p = static_cast<std::size_t>(group.phase);
+        if (--num_left_[p] == 0) end_phase(now_s, p);
+        const int c = group.cycle;
         Cycle& cycle = cycles_[static_cast<std::size_t>(c)];
         if (++cycle.num_in < static_cast<int>(cycle.groups.size())) return;
         Aggregator& aggregator = aggregators_[static_cast<std::size_t>(cycle.domain)];
@@ -386,6 +389,8 @@ class Simulation {
     void stored(double now_s, int c) {
         Cycle& cycle = cycles_[static_cast<std::size_t>(c)];
         cycle.is_stored = true;
+        const Group& group = groups_[static_cast<std::size_t>(cycle.groups.front())];
+        stored_s_[static_cast<std::size_t>(group.phase)] = now_s;
         Aggregator& aggregator = aggregators_[static_cast<std::size_t>(cycle.domain)];
         ++aggregator.num_idle_threads;
         --aggregator.num_in_flight[cycle.object];
@@ -394,17 +399,14 @@ class Simulation {
         waiting.swap(aggregator.waiting);
         for (const int g : waiting) send(now_s, g);
         wake(now_s, node_of_domain(cycle.domain));
-        const auto p =
-            static_cast<std::size_t>(groups_[static_cast<std::size_t>(cycle.groups.front())].phase);
-        if (--num_left_[p] == 0) end_phase(now_s, p);
     }
 
     const PhaseSetting& setting_;
     const std::vector<PhaseWork>& phases_;
     Storage& storage_;
     std::vector<std::size_t> first_work_;  // by phase, and behind the last
-    std::vector<std::int64_t> num_left_;   // by phase: cycles that are not stored
-    double end_s_ = 0;
+    std::vector<std::int64_t> num_left_;   // by phase
+    std::vector<double> stored_s_;         // by phase
     std::vector<Group> groups_;
     std::vector<RankWork> work_;
     std::vector<Cycle> cycles_;
@@ -418,13 +420,13 @@ class Simulation {
 
 }  // namespace
 
-double simulate_phases(const PhaseSetting& setting, const std::vector<PhaseWork>& phases, Storage& storage,
-                       Busy& busy) {
+std::vector<double> simulate_phases(const PhaseSetting& setting, const std::vector<PhaseWork>& phases,
+                                    Storage& storage, Busy& busy) {
     storage.rest();
     Simulation simulation(setting, phases, storage);
-    const double end_s = simulation.run();
+    std::vector<double> stored_s = simulation.run();
     simulation.add_to(busy);
-    return end_s;
+    return stored_s;
 }
 
 }  // namespace hakobi::bench::scale

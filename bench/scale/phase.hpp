@@ -37,7 +37,7 @@ struct PhaseWork {
 ///     the aggregator unpacks what comes, one message after the other.
 ///  3. A buffer that all contributions are in goes to the next free I/O thread of its aggregator.
 ///  4. A stored one opens for a later turn of its ring.
-///  5. When all of a phase is stored the ranks go on to the next one.
+///  5. When all of a phase is in its buffers the ranks go on to the next one.
 struct PhaseSetting {
     const Job& job;
     const Machine& machine;
@@ -48,8 +48,9 @@ struct PhaseSetting {
     int requests_of_aggregator = 4;       ///< in flight for all of its servers
     std::int64_t piece_bytes = 0;         ///< of the pattern
 };
-/// When the last buffer is stored, in seconds. Adds the busy times to `busy`.
-[[nodiscard]] double simulate_phases(const PhaseSetting& setting, const std::vector<PhaseWork>& phases,
-                                     Storage& storage, Busy& busy);
+/// When the last buffer of each phase is stored, in seconds. Adds the busy times to `busy`.
+[[nodiscard]] std::vector<double> simulate_phases(const PhaseSetting& setting,
+                                                  const std::vector<PhaseWork>& phases, Storage& storage,
+                                                  Busy& busy);
 
 }  // namespace hakobi::bench::scale

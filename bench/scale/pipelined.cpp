@@ -6,7 +6,8 @@
 //     contributes to what.
 //  3. The phase runs (phase.hpp).
 //
-// A few phases of a long call are simulated, which follow each other, and stand for the rest.
+// A few phases of a long call are simulated, which follow each other; those between the first and the last
+// of them stand for the rest.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -95,20 +96,27 @@ class Call {
         const int requests =
             stripes_.num_objects == 0 ? io_threads_ : std::min(io_threads_, servers * server_requests_);
         Busy busy;
-        const double stored_s = simulate_phases({.job = job_,
-                                                 .machine = machine_,
-                                                 .aggregators = aggregators_,
-                                                 .rings = rings_,
-                                                 .staging_rings = staging_rings_,
-                                                 .io_threads = io_threads_,
-                                                 .server_requests = server_requests_,
-                                                 .requests_of_aggregator = requests,
-                                                 .piece_bytes = pattern_.piece_bytes},
-                                                chain, storage_, busy);
-        const double num_chains = static_cast<double>(pattern_.file_bytes) / chain_bytes;
-        outcome_.time_s = num_chains * stored_s;
-        outcome_.busy += busy.times(num_chains);
+        const std::vector<double> stored_s = simulate_phases({.job = job_,
+                                                              .machine = machine_,
+                                                              .aggregators = aggregators_,
+                                                              .rings = rings_,
+                                                              .staging_rings = staging_rings_,
+                                                              .io_threads = io_threads_,
+                                                              .server_requests = server_requests_,
+                                                              .requests_of_aggregator = requests,
+                                                              .piece_bytes = pattern_.piece_bytes},
+                                                             chain, storage_, busy);
+        const auto all_bytes = static_cast<double>(pattern_.file_bytes);
+        const double num_left = (all_bytes / chain_bytes - 1) * static_cast<double>(num);
+        // The first one fills the buffers, and while the last one is stored no other fills them.
+        const double each_s =
+            num_left > 0 ? (stored_s[num - 2] - stored_s[1]) / static_cast<double>(num - 3) : 0;
+        outcome_.time_s = *std::ranges::max_element(stored_s) + num_left * each_s;
+        outcome_.busy += busy.times(all_bytes / chain_bytes);
         outcome_.busy.descriptions_s += all_told_s;
+        // Buffers that are full at the end of the chain were stored in no phase's time.
+        outcome_.time_s = std::max({outcome_.time_s, outcome_.busy.servers_s + outcome_.busy.locks_s,
+                                    outcome_.busy.client_s, outcome_.busy.network_s});
         // The round that finds nothing left, and the agreement on errors.
         outcome_.time_s += 2 * met_s;
         outcome_.busy.latency_s += (num_phases + 2) * met_s;

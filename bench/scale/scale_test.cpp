@@ -160,8 +160,8 @@ TEST(ScaleMethods, RequestsInFlightForAServerAreBounded) {
     EXPECT_GT(gb_s(pattern, four), 2.5 * gb_s(pattern, one));
 }
 
-// Each phase fills and drains the buffers, as a short call does.
-TEST(ScaleMethods, ALongCallIsAsFastAsItsPhases) {
+// The phases of a long call overlap: it is no slower than a short one, whose one phase fills and drains.
+TEST(ScaleMethods, ALongCallIsAsFastAsAShortOne) {
     Machine machine = machine_of(8);
     machine.highest_tag = 32 * 48;  // 48 cycles of each aggregator a phase
     const Job job{256, 8};
@@ -172,8 +172,7 @@ TEST(ScaleMethods, ALongCallIsAsFastAsItsPhases) {
     const Outcome of_lasting = pipelined(lasting, job, machine, layout, true);
     EXPECT_EQ(of_brief.num_phases, 1);
     EXPECT_GT(of_lasting.num_phases, 6);
-    EXPECT_GT(gb_s(lasting, of_lasting), 0.8 * gb_s(brief, of_brief));
-    EXPECT_LT(gb_s(lasting, of_lasting), 1.25 * gb_s(brief, of_brief));
+    EXPECT_GT(gb_s(lasting, of_lasting), gb_s(brief, of_brief));
     EXPECT_LE(gb_s(lasting, of_lasting), 64);
 }
 

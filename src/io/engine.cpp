@@ -232,6 +232,13 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
         const Choice& choice = met.choice;
         account.explainer.path(choice, met.totals, request.is_write);
         if (choice.path == Path::mailbox) mailbox.collect(request, progress);
+        // Whatever comes next but two-phase I/O is of a call of which nothing is under way any more, and the
+        // errors of that are told first.
+        const bool goes_on = met.agreed.status.ok() && choice.path == Path::two_phase;
+        if (std::exchange(progress.is_overlapping, false) && !goes_on) {
+            two_phase.wait(progress);
+            continue;
+        }
         if (met.totals.any.has_given_up) two_phase.abandon_buffers();
         if (met.agreed.status.ok() && choice.path == Path::settle) {
             settle();
@@ -249,7 +256,10 @@ mpi::Agreed Engine::Impl::run_rounds(const Request& request, Progress& progress)
             continue;
         }
         Status ready = two_phase.carry_out(request, choice, met.totals, progress);
-        if (!ready.ok()) return {std::move(ready), 0};
+        if (!ready.ok()) {
+            two_phase.wait(progress);
+            return {std::move(ready), 0};
+        }
         if (progress.has_writers) {
             if (met.totals.any.has_device_memory) {
                 mpi::Agreed copied = mpi::agree(comm, progress.status);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "engine_fixture.hpp"
+#include "mpi/messages.hpp"
+#include "storage/faulty.hpp"
 #include "storage_model/throttled.hpp"
 #include "units.hpp"
 
@@ -113,6 +115,35 @@ TEST_P(StripedTest, ARankWithoutOrderLeavesALongCallAfterItsFirstPhase) {
             ? Region::strided(comm_.rank() * piece, num, last * piece, Region::contiguous(0, piece))
             : Region::strided(size + 4 * mib - piece, 4 * mib / piece, -piece, Region::contiguous(0, piece)),
         size + 4 * mib);
+}
+
+// The next phase is described while this one is stored: an error of either is the call's, of no later one.
+TEST_P(StripedTest, AnErrorOfAnyPhaseIsItsCalls) {
+    const std::int64_t size = 16 * mib, piece = 20 * kib;
+    const std::int64_t num = size / piece / comm_.size();
+    const Region mine =
+        Region::strided(comm_.rank() * piece, num, comm_.size() * piece, Region::contiguous(0, piece));
+    const Region memory = Region::contiguous(0, mine.size_bytes());
+    const std::vector<std::byte> values = values_of(mine, 1);
+    const int highest_tag = std::exchange(comm_.state().highest_tag, 8 * comm_.num_nodes() + 1);
+    storage::set_fault_rank(comm_.rank());
+    for (const std::int64_t nth : {1, 3, 9, 20}) {
+        make_file(size);
+        storage::arm_fault({.rank = 0, .nth = nth, .error = ENOSPC});
+        auto engine = open_engine({striped("servers=4,stripes=4,stripe=256K"), true}, GetParam().hints);
+        const mpi::Agreed failed = engine->write_all(mine, values.data(), memory);
+        std::vector<std::int64_t> has_fired = {storage::fault_count().has_fired ? 1 : 0};
+        mpi::all_max(comm_, has_fired);
+        EXPECT_EQ(failed.status.code(), has_fired[0] != 0 ? ErrorCode::no_space : ErrorCode::ok) << nth;
+        storage::disarm_fault();
+        engine->write_all(mine, values.data(), memory).throw_if_error();
+        std::vector<std::byte> read(values.size(), untouched);
+        std::int64_t bytes_read = -1;
+        engine->read_all(mine, read.data(), memory, bytes_read).throw_if_error();
+        EXPECT_TRUE(read == values) << nth;
+        engine->close().throw_if_error();
+    }
+    comm_.state().highest_tag = highest_tag;
 }
 
 TEST_P(StripedTest, FilesOfSeveralLayoutsTakeTurns) {

@@ -59,10 +59,11 @@ struct Progress {
     RequestTotals totals_of_range = {};  ///< when the first of them was divided
     std::int64_t end_of_file = no_end;   ///< lowest offset that is known to lie behind the file's end
     std::optional<std::int64_t>
-        bytes_moved;             ///< where a path counted them; else they follow from `end_of_file`
-    bool is_ordered = true;      ///< else the rank moves its pieces by itself, whatever the others do,
-    bool has_moved_own = false;  ///< and has nothing left
-    bool has_writers = false;    ///< aggregators tell Request::stored
+        bytes_moved;              ///< where a path counted them; else they follow from `end_of_file`
+    bool is_ordered = true;       ///< else the rank moves its pieces by itself, whatever the others do,
+    bool has_moved_own = false;   ///< and has nothing left
+    bool is_overlapping = false;  ///< on all ranks: the last phase's accesses may be under way
+    bool has_writers = false;     ///< aggregators tell Request::stored
     Status status = {};
     Descriptions descriptions = {};  ///< between nodes: what the call's phases have told
 

@@ -179,7 +179,8 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     plan.domains =
         domains_of(totals, request.elective != nullptr, striped.rings.num, progress.num_phases_of_range);
     const bool ends_range = plan.domains.phase.is_last();
-    const bool is_last = request.is_hidden && ends_range && plan.domains.end_bytes >= totals.end_bytes;
+    const bool ends_call = ends_range && plan.domains.end_bytes >= totals.end_bytes;
+    const bool is_last = request.is_hidden && ends_call;
     const int domain = aggregators_.my_domain < plan.domains.num_domains ? aggregators_.my_domain : -1;
     ControlBlock& control = control_.block();
     // The barriers below follow: no rank returns before.
@@ -220,7 +221,16 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
         progress.position = plan.domains.end_bytes;
         progress.num_phases_of_range = 0;
     }
-    if (!is_last) wait(progress);
+    // The ranks describe the next phase while the buffers of this one are stored (Engine::run_rounds). A
+    // hidden call tells of all its accesses by the last phase's, a late access has to end its phase, and
+    // blocks are synchronised.
+    progress.is_overlapping = request.is_write && !request.is_hidden && !ends_call && !setting_.has_limit &&
+                              !setting_.shares_blocks;
+    if (progress.is_overlapping) {
+        take_over(progress);
+    } else if (!is_last) {
+        wait(progress);
+    }
     progress.end_of_file = std::min(progress.end_of_file, control.end_of_file.load());
     return {};
 }

@@ -20,9 +20,9 @@
 //     its next turn. No rank waits for another here except through a buffer that it needs. In a file with
 //     stripes each server has buffers of its own, and a rank takes whichever is open. Where the file's ranks
 //     have errors of their own, a call of own pieces on one node ends here.
-//  6. A phase covers max_cycles_of_phase cycles at most: what lies behind it begins again at 1. A phase in
-//     which nobody has anything left ends the call: its summaries carry the errors of 5, so that all ranks
-//     return the same.
+//  6. A phase covers max_cycles_of_phase cycles at most: what is left begins again at 1, of a blocking write
+//     while this phase is stored. A phase in which nobody has anything left ends the call: its summaries
+//     carry the errors of 5, so that all ranks return the same.
 //
 // Every wait in 1 to 6 is mpi::Wait's, which progresses MPI between sleeps: the program may have messages
 // pending across the call that move only while this rank is in MPI, and the rank that it waits for may be

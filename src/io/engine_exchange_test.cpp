@@ -1,4 +1,5 @@
 // Exchanges of the ranks before and between the phases of a call: single cases with hints of their own.
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <string>
@@ -297,6 +298,30 @@ TEST_P(EngineWith, AnAggregatorsErrorIsNotToldAgainByACallInWhichItHasNoPart) {
     EXPECT_EQ(code_of_writing(length), ErrorCode::ok);
     EXPECT_TRUE(engine->close().status.ok());
     storage::disarm_fault();
+}
+
+// The last phase is of one domain alone: its writer tells of all, and the others have stored before.
+TEST_P(EngineWith, EveryWriterOfAHiddenCallBringsItsPhasesToStableStorage) {
+    constexpr std::int64_t cycle = policy_limits::smallest_cycle;  // whatever is left of the call
+    make_file(0);
+    const int highest_tag = std::exchange(comm_.state().highest_tag, 2 * comm_.num_nodes());
+    storage::set_fault_rank(comm_.rank());
+    storage::arm_fault({.operation = storage::FileOperation::sync, .nth = 1000});  // counts them
+    auto engine =
+        open_engine({path_, true}, {{"cb_config_list", "*:*"}, {"cb_buffer_size", std::to_string(cycle)}});
+    const std::int64_t length = 4 * cycle, rest = comm_.rank() == 0 ? 10 : 0;
+    const Region file =
+        Region::contiguous(comm_.rank() * length + (comm_.rank() > 0 ? 10 : 0), length + rest);
+    const std::vector<std::byte> data(static_cast<std::size_t>(length + rest), std::byte{7});
+    std::atomic<int> num_told = 0;
+    const WhenStored stored{.tell = [&](storage::File&, int, int) { ++num_told; }, .sync = true};
+    engine->start_write_all(file, data.data(), Region::contiguous(0, length + rest), {}, stored)
+        .throw_if_error();
+    engine->close().throw_if_error();
+    EXPECT_LE(num_told, 1);
+    EXPECT_GE(storage::fault_count().num_operations, 1);
+    storage::disarm_fault();
+    comm_.state().highest_tag = highest_tag;
 }
 
 TEST_P(EngineWith, AnAsynchronousWritesErrorIsToldAlsoByACallThatIsAMistake) {

@@ -32,6 +32,14 @@ def test_every_number_of_a_shipped_machine_has_a_source(name: str) -> None:
     assert all(line.partition("#")[2].strip() for line in fields)
 
 
+def test_a_file_of_before_has_no_limits_by_aggregators(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    left = [line for line in FRONTIER.splitlines() if not line.startswith(("cores ", "rank_gb_s ", "cpu_s_gb "))]
+    path.write_text("\n".join(left))
+    mine = machine.load(path)
+    assert [mine["nodes.cores"], mine["network.rank_gb_s"], mine["storage.cpu_s_gb"]] == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -116,6 +116,9 @@ void TwoPhase::begin_accesses(const Request& request, const Choice& choice, cons
         task.when_stored = [told = *request.stored, file = file_.get(), domain,
                             num = plan.domains.num_domains] { return told(*file, domain, num); };
         if (totals.any.has_device_memory) task.when_stored = both(std::move(task.when_stored));
+    } else if (request.stored != nullptr && request.stored->sync) {
+        // Not every aggregator has a domain of the last phase, whose writers tell of all.
+        task.when_stored = [file = file_.get()] { return file->sync(); };
     }
     if (request.elective != nullptr && is_last) task.when_over = request.elective->end();
     phases_.push_back(crew_->begin(comm_, std::move(task)));
@@ -226,7 +229,7 @@ Status TwoPhase::carry_out(const Request& request, const Choice& choice, const R
     // blocks are synchronised.
     progress.is_overlapping = request.is_write && !request.is_hidden && !ends_call && !setting_.has_limit &&
                               !setting_.shares_blocks;
-    if (progress.is_overlapping) {
+    if (progress.is_overlapping && first_error() == ErrorCode::ok) {
         take_over(progress);
     } else if (!is_last) {
         wait(progress);

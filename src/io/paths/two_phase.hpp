@@ -108,7 +108,8 @@ class TwoPhase {
     };
     OfFile of_file_;
     Health health_;
-    // An aggregator's, until they have been waited for: several only of elective hidden calls.
+    // An aggregator's, until they have been waited for: several of elective hidden calls, and where the
+    // phases of a blocking write overlap.
     std::vector<std::shared_ptr<Phase>> phases_;
     /// The state of a hidden call.
     struct Hidden {

@@ -20,7 +20,8 @@ from hakobi.measuring.storage_model import StorageModel
 
 @dataclass(frozen=True)
 class Field:
-    """A number between `low` and `high`, or one of `choices`. `scale` makes it hakobi-scale's unit."""
+    """A number between `low` and `high`, or one of `choices`. `scale` makes it hakobi-scale's unit. A file may leave
+    one out that has a `default`."""
 
     what: str
     low: float = 0.0
@@ -28,6 +29,7 @@ class Field:
     scale: float = 1.0
     is_whole: bool = False
     choices: tuple[str, ...] = ()
+    default: float | None = None
 
 
 #: By section and name, in the order of a file.
@@ -35,7 +37,7 @@ FIELDS: dict[str, dict[str, Field]] = {
     "nodes": {
         "count": Field("nodes that a job may have", 1, 1e7, is_whole=True),
         "ranks": Field("ranks of a node", 1, 1024, is_whole=True),
-        "cores": Field("cores of a node; 0: no limit", 0, 4096, is_whole=True),
+        "cores": Field("cores of a node; 0: no limit", 0, 4096, is_whole=True, default=0),
     },
     "memory": {
         "core_gb_s": Field("GB/s at which one process copies", 0.01, 1e3, 1e9),
@@ -44,7 +46,7 @@ FIELDS: dict[str, dict[str, Field]] = {
     },
     "network": {
         "gb_s": Field("GB/s of a node in each direction", 0.001, 1e5, 1e9),
-        "rank_gb_s": Field("GB/s of one of its ranks; 0: not limited", 0, 1e5, 1e9),
+        "rank_gb_s": Field("GB/s of one of its ranks; 0: not limited", 0, 1e5, 1e9, default=0),
         "latency_us": Field("microseconds of a message", 0, 1e6, 1e-6),
         "message_us": Field("microseconds of a processor for a message, on each side", 0, 1e6, 1e-6),
         "highest_tag": Field("MPI_TAG_UB", 32767, 2**31 - 1, is_whole=True),
@@ -56,7 +58,7 @@ FIELDS: dict[str, dict[str, Field]] = {
         "node_gb_s": Field("GB/s of a node to one file; 0: not limited", 0, 1e4, 1e9),
         "files_gb_s": Field("GB/s of a node to files of its own; 0: not limited", 0, 1e4, 1e9),
         "stream_gb_s": Field("GB/s of one thread that writes and waits; 0: not limited", 0, 1e4, 1e9),
-        "cpu_s_gb": Field("processor seconds of a node for each GB that it writes", 0, 1e3, 1e-9),
+        "cpu_s_gb": Field("processor seconds of a node for each GB that it writes", 0, 1e3, 1e-9, default=0),
         "lock_ms": Field("milliseconds of a server when a file's lock moves to another node", 0, 1e5, 1e-3),
     },
     "file": {
@@ -182,11 +184,12 @@ def parse(text: str, path: Path) -> Machine:
         values[section] = {}
         for field, rule in wanted.items():
             where = f"{section}.{field}"
-            if field not in read.get(section, {}):
+            given = read.get(section, {}).get(field, rule.default)
+            if given is None:
                 raise wrong(where, f"missing ({rule.what})")
-            if problem := _problem(read[section][field], rule):
-                raise wrong(where, f"{read[section][field]!r} is not {problem}")
-            values[section][field] = read[section][field]
+            if problem := _problem(given, rule):
+                raise wrong(where, f"{given!r} is not {problem}")
+            values[section][field] = given
     if values["file"]["stripes"] > values["storage"]["servers"]:
         raise wrong("file.stripes", f"more stripes than the {values['storage']['servers']} servers of storage.servers")
     if values["memory"]["core_gb_s"] > values["memory"]["node_gb_s"]:
@@ -207,6 +210,7 @@ def of_storage_model(model: StorageModel, base: Machine) -> Machine:
                 "node_gb_s": 0,
                 "files_gb_s": 0,
                 "stream_gb_s": 0,
+                "cpu_s_gb": 0,
                 "lock_ms": 0,
             },
             "file": {"stripes": model.servers, "stripe_mib": model.stripe_bytes / (1 << 20)},

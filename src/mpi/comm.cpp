@@ -145,7 +145,7 @@ void find_sharing(MPI_Comm internal, OwnNode& node) {
 }
 
 /// Collective over `state.internal`, as `all_nodes`. Where all ranks are of one node they need no
-/// communicator besides it: making one takes 2 ms of a program's first open.
+/// communicator besides it, of which an MPI library has a limited number.
 void find_own_node(CommState& state) {
     const auto rank = static_cast<std::size_t>(state.rank);
     std::vector<Home> homes(static_cast<std::size_t>(state.size));

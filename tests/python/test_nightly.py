@@ -123,6 +123,8 @@ def test_fuzz_targets_and_what_sanitizers_say_are_told() -> None:
         "ERROR",
         "src/series/receipts.cpp",
     ]
+    here = FUZZ.replace("src/series", f"{nightly.ROOT}/src/series")
+    assert nightly.summary_of(here).findings == summary.findings
 
 
 def test_what_the_scripts_of_kills_say() -> None:

@@ -66,14 +66,6 @@ ProcessId own_process() {
     return {.pid = pid, .start_ticks = stat->start_ticks, .pid_namespace = own_namespace()};
 }
 
-std::string boot_id() {
-    constexpr std::size_t size = 36;
-    const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-    std::string text(size, '\0');
-    if (file.get() < 0 || ::read(file.get(), text.data(), size) != static_cast<ssize_t>(size)) return "";
-    return text;
-}
-
 bool has_ended(const ProcessId& process) {
     if (process.pid == 0 || process.pid_namespace != own_namespace()) return false;
     const std::optional<ProcessStat> stat = stat_of(process.pid);

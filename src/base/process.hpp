@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
 
 namespace hakobi {
 
@@ -16,8 +15,6 @@ struct ProcessId {
 };
 
 [[nodiscard]] ProcessId own_process();
-/// The kernel's name for the time since this machine's start, of 36 characters; "" where it tells none.
-[[nodiscard]] std::string boot_id();
 /// Whether that process has ended, also where its parent has not been told yet (a zombie). False where this
 /// process cannot know.
 [[nodiscard]] bool has_ended(const ProcessId& process);

@@ -106,7 +106,7 @@ TEST_P(StripedTest, PhasesOfALongCallKeepEveryByte) {
 
 // Its pieces are behind the others', and moved once the first phase is over: the range left is a shorter one.
 TEST_P(StripedTest, ARankWithoutOrderLeavesALongCallAfterItsFirstPhase) {
-    if (comm_.size() == 1) GTEST_SKIP() << "takes a rank with order and one without";
+    if (comm_.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
     const std::int64_t size = 16 * mib, piece = 20 * kib;
     const int last = comm_.size() - 1;
     const std::int64_t num = size / piece / last;

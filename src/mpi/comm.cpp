@@ -4,14 +4,11 @@
 #include <cstdlib>
 #include <hakobi/error.hpp>
 #include <mutex>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "base/checksum.hpp"
 #include "base/copy_bytes.hpp"
-#include "base/process.hpp"
 #include "base/shared_memory.hpp"
 #include "base/thread.hpp"
 #include "mpi/comm_state.hpp"
@@ -79,40 +76,20 @@ constexpr bool is_simulated = true;
 constexpr bool is_simulated = false;
 #endif
 
-/// This rank's share in finding the nodes.
-struct Home {
-    /// Ranks of one machine have the same. A clone of a virtual machine may have its boot, and a container
-    /// another name: both decide, and who can share memory after that (find_sharing).
-    std::uint64_t boot = 0;  ///< 0: not to be had
-    std::uint64_t name = 0;
-    std::int64_t ranks_per_node = 0;  ///< HAKOBI_RANKS_PER_NODE, for tests of the paths between nodes; 0: all
-};
-
-Home own_home() {
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-    int length = 0;
-    MPI_Get_processor_name(name, &length);
-    const std::string boot = boot_id();
-    Home home{.boot = boot.empty() ? 0 : checksum_of(std::as_bytes(std::span(boot))),
-              .name = checksum_of(std::as_bytes(std::span(name, static_cast<std::size_t>(length))))};
-    if (const char* text = std::getenv("HAKOBI_RANKS_PER_NODE"))
-        home.ranks_per_node = std::max(0, std::atoi(text));
-    return home;
-}
-
-/// Collective: makes `node.comm` of those of its ranks that can share memory with this one. Two ranks of one
-/// machine may be in containers that do not see each other's processes: whoever cannot map what the first
-/// rank has made is on another node, with those of the others that can share. That memory serves their rounds
-/// from then on. `internal` may be `node.comm`, and stays.
-void find_sharing(MPI_Comm internal, OwnNode& node) {
+/// Collective: sets `node.comm` to those of the ranks of `comm`, which is freed, that share memory with this
+/// one. MPI calls ranks of one host a node, but they may be in containers that do not see each other's
+/// processes: whoever cannot map what the first rank has made is on another node, with those of the others
+/// that can share. That memory serves their rounds from then on.
+void find_sharing(MPI_Comm comm, OwnNode& node) {
     struct Offer {
         SharedMemory::Name name;
         ErrorCode code = ErrorCode::ok;
         bool is_crowded = false;  // equal on all ranks, as a rank's number of cores may not be
     };
-    for (bool is_found = false;;) {
-        MPI_Comm_rank(node.comm, &node.rank);
-        MPI_Comm_size(node.comm, &node.size);
+    for (bool is_found = false;; comm = node.comm) {
+        node.comm = comm;
+        MPI_Comm_rank(comm, &node.rank);
+        MPI_Comm_size(comm, &node.size);
         if (is_found || node.size == 1) return;
         SharedMemory memory;
         Offer offer;
@@ -121,7 +98,7 @@ void find_sharing(MPI_Comm internal, OwnNode& node) {
             offer.name = memory.name();
             offer.is_crowded = !is_simulated && node.size > num_cores();
         }
-        check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, node.comm), "MPI_Bcast");
+        check(MPI_Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm), "MPI_Bcast");
         ErrorCode code = offer.code;
         if (node.rank != 0 && code == ErrorCode::ok) code = SharedMemory::attach(offer.name, memory).code();
         // A lack of memory, or of descriptors, does not tell nodes apart: who needs a window will say so.
@@ -129,59 +106,53 @@ void find_sharing(MPI_Comm internal, OwnNode& node) {
         int own = shares, worst = shares;
         if (code != ErrorCode::ok)
             own = node.rank == 0 || code == ErrorCode::out_of_memory ? lacks_memory : is_apart;
-        check(MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, node.comm), "MPI_Allreduce");
+        check(MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
         if (worst != is_apart) {
             memory.forget_name();
             if (worst == shares && offer.is_crowded)
                 node.round = NodeRound(std::move(memory), node.rank, node.size);
             return;
         }
-        MPI_Comm whole = node.comm;
-        check(MPI_Comm_split(whole, own == is_apart ? 1 : 0, node.rank, &node.comm), "MPI_Comm_split");
-        MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
-        if (whole != internal) MPI_Comm_free(&whole);
+        check(MPI_Comm_split(comm, own == is_apart ? 1 : 0, node.rank, &node.comm), "MPI_Comm_split");
+        MPI_Comm_free(&comm);
         is_found = own != is_apart;
     }
 }
 
-/// Collective over `state.internal`, as `all_nodes`. Where all ranks are of one node they need no
-/// communicator besides it, of which an MPI library has a limited number.
+/// HAKOBI_RANKS_PER_NODE pretends smaller nodes: tests of the paths between nodes on one machine. Collective;
+/// throws alike on all ranks where they differ. 0: nodes as they are.
+int pretended_ranks_per_node(MPI_Comm comm) {
+    const char* const text = std::getenv("HAKOBI_RANKS_PER_NODE");
+    const int own = text != nullptr ? std::max(0, std::atoi(text)) : 0;
+    int extremes[] = {own, -own};
+    check(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
+    if (extremes[0] == -extremes[1]) return own;
+    throw Error(ErrorCode::invalid_argument,
+                "HAKOBI_RANKS_PER_NODE differs between ranks: " + std::to_string(-extremes[1]) + " to " +
+                    std::to_string(extremes[0]) + " (0: not set): set it alike on all of them");
+}
+
+/// Collective over `state.internal`, as `all_nodes`.
 void find_own_node(CommState& state) {
-    const auto rank = static_cast<std::size_t>(state.rank);
-    std::vector<Home> homes(static_cast<std::size_t>(state.size));
-    homes[rank] = own_home();
-    check(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, homes.data(), sizeof(Home), MPI_BYTE,
-                        state.internal),
-          "MPI_Allgather");
-    const auto [least, most] = std::ranges::minmax(homes, {}, &Home::ranks_per_node);
-    if (least.ranks_per_node != most.ranks_per_node)
-        throw Error(ErrorCode::invalid_argument,
-                    "HAKOBI_RANKS_PER_NODE differs between ranks: " + std::to_string(least.ranks_per_node) +
-                        " to " + std::to_string(most.ranks_per_node) +
-                        " (0: not set): set it alike on all of them");
-    // A rank that has no descriptor left cannot read its boot, and is on no other node for that.
-    const bool has_boots = std::ranges::all_of(homes, [](const Home& home) { return home.boot != 0; });
-    const auto is_own = [&](const Home& home) {
-        return home.name == homes[rank].name && (!has_boots || home.boot == homes[rank].boot);
-    };
-    std::vector<int> members;
-    for (int r = 0; r < state.size; ++r)
-        if (is_own(homes[static_cast<std::size_t>(r)])) members.push_back(r);
-    int first = members[0];
-    if (homes[0].ranks_per_node > 0) {
-        const auto place = std::ranges::find(members, state.rank) - members.begin();
-        first = members[static_cast<std::size_t>(place - place % homes[0].ranks_per_node)];
-    }
+    const int ranks_per_node = pretended_ranks_per_node(state.internal);
     OwnNode& node = state.node;
-    const bool is_one = std::ssize(members) == state.size &&
-                        (homes[0].ranks_per_node == 0 || homes[0].ranks_per_node >= state.size);
-    node.comm =
-        is_one
-            ? state.internal
-            : made_by([&](MPI_Comm* made) { return MPI_Comm_split(state.internal, first, state.rank, made); },
-                      "MPI_Comm_split", state.internal);
+    node.comm = made_by(
+        [&](MPI_Comm* made) {
+            return MPI_Comm_split_type(state.internal, MPI_COMM_TYPE_SHARED, state.rank, MPI_INFO_NULL, made);
+        },
+        "MPI_Comm_split_type", state.internal);
     MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
-    find_sharing(state.internal, node);
+    if (ranks_per_node > 0) {
+        int rank = 0;
+        MPI_Comm_rank(node.comm, &rank);
+        MPI_Comm part = made_by(
+            [&](MPI_Comm* made) { return MPI_Comm_split(node.comm, rank / ranks_per_node, rank, made); },
+            "MPI_Comm_split", state.internal);
+        MPI_Comm_free(&node.comm);
+        node.comm = part;
+    }
+    find_sharing(node.comm, node);
+    MPI_Comm_set_errhandler(node.comm, MPI_ERRORS_RETURN);
     const ProcessId own = own_process();
     node.processes.resize(static_cast<std::size_t>(node.size));
     check(MPI_Allgather(&own, sizeof own, MPI_BYTE, node.processes.data(), sizeof own, MPI_BYTE, node.comm),
@@ -210,8 +181,10 @@ Nodes all_nodes(const CommState& state) {
     return nodes;
 }
 
-/// Makes what belongs to `state.internal`. Collective over it; throws alike on all ranks.
-void describe(CommState& state) {
+/// Collective over `comm`; throws alike on all ranks.
+void make_communicators(MPI_Comm comm, CommState& state) {
+    for (MPI_Comm* each : {&state.comm, &state.internal})
+        *each = made_by([&](MPI_Comm* made) { return MPI_Comm_dup(comm, made); }, "MPI_Comm_dup", comm);
     MPI_Comm_set_errhandler(state.internal, MPI_ERRORS_RETURN);
     int* highest_tag = nullptr;
     int is_known = 0;
@@ -226,39 +199,19 @@ void describe(CommState& state) {
 
 /// Collective; those that there are.
 void free_communicators(CommState& state) {
-    if (state.node.comm == state.internal) state.node.comm = MPI_COMM_NULL;
-    if (state.is_lent) state.internal = state.comm = MPI_COMM_NULL;
     for (MPI_Comm* each : {&state.node.comm, &state.internal, &state.comm})
         if (*each != MPI_COMM_NULL) MPI_Comm_free(each);
-}
-
-void check_is_up() {
-    int is_initialized = 0, is_finalized = 0;
-    MPI_Initialized(&is_initialized);
-    MPI_Finalized(&is_finalized);
-    if (is_initialized == 0 || is_finalized != 0)
-        throw Error(ErrorCode::invalid_argument, "Comm::duplicate: MPI is not initialised, or finalised");
-}
-
-/// Collective; throws alike on all ranks, and frees what was made.
-Comm made_with(const std::function<void(CommState&)>& make) {
-    auto state = std::make_shared<CommState>();
-    try {
-        make(*state);
-        describe(*state);
-    } catch (const Error&) {  // on all ranks
-        free_communicators(*state);
-        throw;
-    }
-    return CommState::as_comm(std::move(state));
 }
 
 }  // namespace
 }  // namespace mpi
 
 Comm Comm::duplicate(MPI_Comm comm) {
-    mpi::check_is_up();
-    int is_inter = 0;
+    int is_initialized = 0, is_finalized = 0, is_inter = 0;
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    if (is_initialized == 0 || is_finalized != 0)
+        throw Error(ErrorCode::invalid_argument, "Comm::duplicate: MPI is not initialised, or finalised");
     if (comm == MPI_COMM_NULL)
         throw Error(ErrorCode::invalid_argument, "Comm::duplicate: the communicator is MPI_COMM_NULL");
     mpi::check(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
@@ -266,19 +219,14 @@ Comm Comm::duplicate(MPI_Comm comm) {
         throw Error(
             ErrorCode::invalid_argument,
             "Comm::duplicate: an intercommunicator has two groups: make one of them by MPI_Intercomm_merge");
-    return mpi::made_with([comm](mpi::CommState& state) {
-        for (MPI_Comm* each : {&state.comm, &state.internal})
-            *each =
-                mpi::made_by([&](MPI_Comm* made) { return MPI_Comm_dup(comm, made); }, "MPI_Comm_dup", comm);
-    });
-}
-
-Comm mpi::lend(MPI_Comm comm) {
-    check_is_up();
-    return made_with([comm](CommState& state) {
-        state.comm = state.internal = comm;
-        state.is_lent = true;
-    });
+    auto state = std::make_shared<mpi::CommState>();
+    try {
+        mpi::make_communicators(comm, *state);
+    } catch (const Error&) {  // on all ranks
+        mpi::free_communicators(*state);
+        throw;
+    }
+    return mpi::CommState::as_comm(std::move(state));
 }
 
 Comm mpi::CommState::as_comm(std::shared_ptr<CommState> state) {

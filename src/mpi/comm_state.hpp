@@ -28,7 +28,7 @@ class Attachment {
 
 /// The ranks that share memory with this one, itself among them, in their order.
 struct OwnNode {
-    MPI_Comm comm = MPI_COMM_NULL;  ///< `internal`, where they are all
+    MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0, size = 0;
     std::vector<ProcessId> processes;  ///< one a rank of `comm`
     NodeRound round;                   ///< there where these ranks exceed the machine's cores
@@ -58,7 +58,6 @@ struct Nodes {
 struct CommState {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm internal = MPI_COMM_NULL;
-    bool is_lent = false;  ///< both are the caller's, who frees them after the Comm
     /// The highest tag of `internal`: Wait probes for a message of that tag, and nobody sends one.
     int highest_tag = 32767;
     int rank = 0, size = 0;
@@ -89,11 +88,6 @@ struct CommState {
         return result;
     }
 };
-
-/// A Comm whose messages and collectives go through `comm`, a communicator of this library's own that is
-/// not made a second time. The caller frees it after the Comm, and meanwhile calls its own collectives in one
-/// order with those of the Comm. Collective over it; errors as Comm::duplicate.
-[[nodiscard]] Comm lend(MPI_Comm comm);
 
 /// MPI_Abort with the rank and `why` on stderr: for a rank that can neither go on nor tell the others, who
 /// would wait for it.

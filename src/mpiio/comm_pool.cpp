@@ -11,7 +11,6 @@
 
 #include "io/crew.hpp"
 #include "mpi/at_finalize.hpp"
-#include "mpi/comm_state.hpp"
 #include "mpi/messages.hpp"
 #include "node/apart.hpp"
 
@@ -197,7 +196,7 @@ std::shared_ptr<FileComm> take_comm(MPI_Comm comm, std::int64_t word, unsigned n
 
 Status make_engine_comm(FileComm& comm) {
     try {
-        if (!comm.engine) comm.engine = mpi::lend(comm.comm);
+        if (!comm.engine) comm.engine = Comm::duplicate(comm.comm);
         return {};
     } catch (const Error& error) {
         return {error.code(), error.what()};

@@ -15,9 +15,9 @@ namespace hakobi::mpiio {
 /// than writing a small file. Where many files are open at once, several files share them; their calls come
 /// in one order then.
 struct FileComm {
-    MPI_Comm comm = MPI_COMM_NULL;  ///< of the program's ranks: they agree by it
-    Comm engine;  ///< over `comm`; made by the first collective access, or by `make_queue_comm`
-    Comm queue;   ///< apart from MPI, for the operation queue of one file; made by `make_queue_comm`
+    MPI_Comm comm = MPI_COMM_NULL;  ///< a duplicate of the program's: the ranks agree by it
+    Comm engine;                    ///< made by the first collective access, or by `make_queue_comm`
+    Comm queue;  ///< apart from MPI, for the operation queue of one file; made by `make_queue_comm`
     CoreSet queue_cores = {};
     /// The same on all its ranks, which order their communicators by them: the number of its first rank, and
     /// that rank's number for it.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "io/new_file.hpp"
-#include "mpi/comm_state.hpp"
 #include "mpiio/hints.hpp"
 #include "storage/posix_layout.hpp"
 
@@ -23,7 +22,7 @@ int count_nodes(MPI_Comm comm) {
     if (PMPI_Comm_split(comm, 0, rank, &own) != MPI_SUCCESS || own == MPI_COMM_NULL) return 1;
     int num_nodes = 1;
     try {
-        Comm with_nodes = mpi::lend(own);
+        Comm with_nodes = Comm::duplicate(own);
         num_nodes = with_nodes.num_nodes();
         with_nodes.free();
     } catch (const Error&) {  // on all ranks: the MPI library has no communicator left

@@ -115,13 +115,6 @@ int MPI_Query_thread(int* provided) {
     return MPI_SUCCESS;
 }
 
-int MPI_Get_processor_name(char* name, int* length) {
-    if (::gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) name[0] = '\0';
-    name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
-    *length = static_cast<int>(std::strlen(name));
-    return MPI_SUCCESS;
-}
-
 int MPI_Abort(MPI_Comm, int code) {
     std::fflush(nullptr);
     _exit(code != 0 ? code : EXIT_FAILURE);
@@ -157,6 +150,11 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
 int MPI_Comm_split(MPI_Comm, int color, int, MPI_Comm* made) {
     *made = MPI_COMM_NULL;
     return color == MPI_UNDEFINED ? MPI_SUCCESS : add_comm(made);
+}
+
+int MPI_Comm_split_type(MPI_Comm, int type, int, MPI_Info, MPI_Comm* made) {
+    *made = MPI_COMM_NULL;
+    return type == MPI_UNDEFINED ? MPI_SUCCESS : add_comm(made);
 }
 
 int MPI_Comm_free(MPI_Comm* comm) {
@@ -235,7 +233,7 @@ HAKOBI_ALSO_AS_PMPI(Comm_size)
 HAKOBI_ALSO_AS_PMPI(Comm_test_inter)
 HAKOBI_ALSO_AS_PMPI(Comm_dup)
 HAKOBI_ALSO_AS_PMPI(Comm_split)
-HAKOBI_ALSO_AS_PMPI(Get_processor_name)
+HAKOBI_ALSO_AS_PMPI(Comm_split_type)
 HAKOBI_ALSO_AS_PMPI(Comm_free)
 HAKOBI_ALSO_AS_PMPI(Comm_set_errhandler)
 HAKOBI_ALSO_AS_PMPI(Comm_create_keyval)

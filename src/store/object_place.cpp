@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -39,9 +40,10 @@ std::string log_name(std::string_view stem, std::int64_t offset_bytes) {
 /// This process: what tells it from every other one, also a later one of the same number, where it can be
 /// looked up.
 std::string process_text() {
-    const std::string boot = boot_id();
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
     const ProcessId own = hakobi::own_process();
-    if (boot.empty() || own.pid == 0) return "";
+    if (boot.size() != boot_id_bytes || own.pid == 0) return "";
     return boot + " " + std::to_string(own.pid) + " " + std::to_string(own.start_ticks) + " " +
            std::to_string(own.pid_namespace);
 }

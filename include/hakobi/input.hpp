@@ -85,8 +85,10 @@ struct InputOptions {
 class HAKOBI_EXPORT Input {
   public:
     /// Collective over `comm`; `prefix` and `options` equal on all ranks. Finds the steps that exist at this
-    /// time and reads their metadata; the ranks share the work. Incomplete steps (of a killed run, or of one
-    /// that still writes) are left out. Throws not_found if the prefix has no complete step; format for a
+    /// time and reads their metadata; the ranks share the work. Steps of a killed run whose values were all
+    /// stored are completed before, and the others named on stderr (docs/steps.md, "What end_step
+    /// promises"), where this process may lock the prefix. What is not complete is left out, as are steps of
+    /// a run that still writes. Throws not_found if the prefix has no complete step; format for a
     /// file that is truncated, of another kind, or newer than this library.
     [[nodiscard]] static Input open(const Comm& comm, std::string_view prefix, InputOptions options = {});
     /// The same for this process alone; no call on the object is collective.
@@ -116,7 +118,8 @@ class HAKOBI_EXPORT Input {
     /// Reads a block of a field into memory. Collective. Throws not_found for a step or field that does not
     /// exist; invalid_argument for a block outside the field, memory of another type or size, or ranks that
     /// ask for different fields; format for a file that has become shorter. Pieces read like their gathered
-    /// file: elements that no rank put are 0. After an error the memory's contents are undefined.
+    /// file: elements that no rank put are the fill value, or 0. After an error the memory's contents are
+    /// undefined.
     void read(const FieldRead& read);
     /// The same for this rank alone: the others need not read, and nothing is communicated. For reads that
     /// ranks do at different times or not at all; where all read, `read` is faster, since neighbours share

@@ -86,8 +86,8 @@ struct OutputOptions {
     /// (`<file>.overview.zip`, as `hakobi index` makes it). The overview is complete before the step gets its
     /// final name; where it cannot be made stderr says so, and the step is written without it.
     /// Rank 0 makes it from the file, in end_step or, with hidden output, while the program continues. Fields
-    /// with their own `compression` are left out. Throws `unsupported` with `per-process` or with
-    /// OutputOptions::compression.
+    /// with their own `compression` are left out. Throws `unsupported` with `per-process`, with
+    /// OutputOptions::compression, with a format other than netcdf4, and on an object store.
     bool overview = false;
     /// A stage in front of the steps' place (docs/steps.md), for runs on one node: steps are written to a
     /// folder there, and go to their place while the program continues.
@@ -127,10 +127,11 @@ struct OutputTimes {
 /// A step is written as `<prefix>_000000.nc.0123456789abcdef.part` (16 random hexadecimal digits) and renamed
 /// when it is complete. A step for which end_step has returned is whole, is completed later, or is named as
 /// lost, however the program ends: MPI_Finalize completes it if close was not called (an exception, a
-/// forgotten object). After a signal or MPI_Abort, the next Output::create, Input::open or `hakobi gather`
-/// completes every step whose values were all stored, and names the others on stderr: values of hidden steps
-/// that were still in memory are gone. A file's bytes do not depend on the method or on the number of ranks.
-/// `per-process` writes `<prefix>_000000.nc.pieces/` and makes the files in `close`.
+/// forgotten object). After a signal or MPI_Abort, the next Output::create with `resume`, Input::open or
+/// `hakobi gather` completes every step whose values were all stored, and names the others on stderr: values
+/// of hidden steps that were still in memory are gone. (On RADOS without a stage create names all of them.) A
+/// file's bytes do not depend on the method or on the number of ranks. `per-process` writes
+/// `<prefix>_000000.nc.pieces/` and makes the files in `close`.
 ///
 /// With format vtkhdf a step is an unstructured mesh with its fields, `<prefix>_000000.hdf` in VTKHDF 1.0
 /// (2.0 with several steps in it). Each rank's part is a piece, so the file depends on the number and order
@@ -138,7 +139,8 @@ struct OutputTimes {
 /// (a rotor) or other fields (a surface).
 ///
 /// One run at a time writes a prefix and holds `<prefix>.lock` from create to close. The lock of a dead run
-/// is taken over, with a message on stderr.
+/// is taken over, with a message on stderr. On storage without locks, as on RADOS without a stage, stderr
+/// says that nobody is kept out.
 ///
 /// Errors: a collective call throws the same Error on every rank or on none. After an error the object is
 /// failed: every call except `close` throws `failed` without communicating. Earlier steps stay complete.

@@ -647,7 +647,8 @@ contains
         call report(c_output_get_times(self%handle, times))
     end function
 
-    !> Assembles files from the pieces that per-process left in `path`. Local: no MPI.
+    !> Assembles files from the pieces that per-process left in `path`, a folder or a prefix, and completes
+    !> the steps that a killed run had stored there. Local: no MPI.
     subroutine hakobi_gather_pieces(path, num_files, num_incomplete, stat, errmsg)
         character(len=*), intent(in) :: path
         integer, intent(out), optional :: num_files, num_incomplete

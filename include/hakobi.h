@@ -413,7 +413,8 @@ typedef struct hakobi_input_options {
     int64_t num_hints;
 } hakobi_input_options;
 
-/* Collective over `comm`; `prefix` and `options` equal on all ranks. On an error *in is NULL. */
+/* Collective over `comm`; `prefix` and `options` equal on all ranks. Completes the steps that a killed run
+ * had stored (hakobi::Input::open). On an error *in is NULL. */
 HAKOBI_API int hakobi_input_open(hakobi_comm* comm, const char* prefix, const hakobi_input_options* options,
                                  hakobi_input** in);
 /* The same for this process alone: MPI is not called, and no call on `in` is collective. */
@@ -516,13 +517,15 @@ HAKOBI_API void hakobi_input_free(hakobi_input* in);
 
 /* ---- Pieces that a killed run left --------------------------------------------------------------------- */
 
-/* Result of hakobi_gather_pieces: the files that it wrote, and the folders that it left unchanged, each with
- * the reason (pieces are missing, the file exists with other contents, or another process uses them). Number
- * `index` from 0; NULL after the last one. Valid until freed. */
+/* Result of hakobi_gather_pieces: the files that it wrote or completed, and what it left unchanged or
+ * removed, each with the reason (pieces are missing, the file exists with other contents, another process
+ * uses them, or a step was not stored whole). Number `index` from 0; NULL after the last one. Valid until
+ * freed. */
 typedef struct hakobi_gather_result hakobi_gather_result;
 
 /* Assembles files from the pieces that the method per-process left in `path` (a *.pieces folder, or a
- * directory with such folders). Local: no MPI. `result` may be NULL. */
+ * directory with such folders), and completes the steps that a killed run had stored there, or with the
+ * prefix `path` (hakobi::gather_pieces). Local: no MPI. `result` may be NULL. */
 HAKOBI_API int hakobi_gather_pieces(const char* path, hakobi_gather_result** result);
 HAKOBI_API const char* hakobi_gather_result_file(const hakobi_gather_result* result, int index);
 HAKOBI_API const char* hakobi_gather_result_incomplete(const hakobi_gather_result* result, int index);

@@ -9,8 +9,8 @@ namespace hakobi {
 inline namespace v0 {
 
 struct GatherResult {
-    std::vector<std::string> files;       ///< written, in order
-    std::vector<std::string> incomplete;  ///< folders that were left unchanged, each with the reason
+    std::vector<std::string> files;       ///< written or completed, in order
+    std::vector<std::string> incomplete;  ///< what was left unchanged or removed, each with the reason
 };
 /// Assembles files from the pieces that `per-process` left in `path` (a `*.pieces` folder) or in every such
 /// folder of the directory `path`, and completes the steps that a killed run had stored there, or with the

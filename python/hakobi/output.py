@@ -178,7 +178,9 @@ def output_methods() -> list[str]:
 
 
 def gather_pieces(path: str | PathLike[str]) -> GatherResult:
-    """Assembles files from the pieces that the method per-process left in `path`. Local: no MPI.
+    """Assembles files from the pieces that the method per-process left in `path`, a folder or a prefix. Local: no MPI.
+
+    Completes the steps that a killed run had stored there.
 
     Raises InputError, FormatError or StorageError.
     """
@@ -257,7 +259,7 @@ class Output:
         `hakobi index` does.
 
         `steps_per_file`: how many steps a file takes, or "all"; None: HAKOBI_STEPS_PER_FILE, or 1. A step is in its
-        file, for every reader, once it is complete; the file is called after its first step (format netcdf4).
+        file, for every reader, once it is complete; the file is called after its first step (not with zarr).
 
         `stage`: a folder of this node, to which steps are written first, at most `stage_bytes` (0: half of what is
         free); they go to their place while the program continues, at `stage_bytes_s` up to `close` (0: without limit),

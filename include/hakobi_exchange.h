@@ -97,9 +97,12 @@ typedef struct hakobi_halo_field {
 /* Options of hakobi_halo_plan (hakobi::HaloOptions); equal on every rank. */
 typedef struct hakobi_halo_options {
     size_t struct_size;
-    int corners;      /* HAKOBI_NO: faces only; 0: edges and corners, too */
-    const char* path; /* NULL: "auto"; "direct", "deposit", "cma", "staged", "packed", "parts", "datatype" */
-    double timeout_s; /* longest wait for a neighbour before the program is aborted; 0: no limit */
+    int corners; /* HAKOBI_NO: faces only; 0: edges and corners, too */
+    /* NULL: "auto", or HAKOBI_HALO_PATH; "direct", "deposit", "cma", "ipc", "staged", "aware", "packed",
+     * "parts", "datatype" */
+    const char* path;
+    /* Longest wait for a neighbour before the program is aborted; 0: HAKOBI_HALO_TIMEOUT_S, else no limit. */
+    double timeout_s;
 } hakobi_halo_options;
 
 /* Collective over `comm`; sizes may differ. On an error *shared is NULL. hakobi_shared_free never

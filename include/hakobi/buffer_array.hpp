@@ -84,7 +84,7 @@ class HAKOBI_EXPORT BufferArrays {
     [[nodiscard]] static BufferArrays get(const Comm& comm, const BufferArrayOptions& options = {});
     /// A new, empty list. Local.
     [[nodiscard]] BufferArray make() const;
-    /// How lists reach `rank` or come from it: "cma", "packed" or "a copy" (this rank itself). Local.
+    /// How lists reach `rank` or come from it: "cma" or "packed". Local.
     [[nodiscard]] std::string_view path_to(int rank) const;
 
     struct Shared;  ///< for the library's own parts

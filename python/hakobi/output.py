@@ -199,8 +199,9 @@ def gather_pieces(path: str | PathLike[str]) -> GatherResult:
 class Output:
     """Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`, …
 
-    As a context manager it is closed at the end of the block. If the block raises, the output is abandoned without
-    communication, since other ranks may not have raised.
+    As a context manager it is closed at the end of the block. If the block raises, the output is left without
+    communication, since other ranks may not have raised: the open step is abandoned, and MPI_Finalize completes those
+    that were ended.
     """
 
     def __init__(self, handle: ctypes.c_void_p, prefix: str) -> None:

@@ -16,7 +16,8 @@ from hakobi.options import FIGURES, RECORDS, REPORT, run_timeout, say_written
     default="frontier",
     show_default=True,
     metavar="FILE",
-    help="Machine file, or one of Hakobi's: frontier, perlmutter, archer2, lumi-p, small-cluster.",
+    help="Machine file, or one of Hakobi's: frontier, perlmutter, archer2, lumi-p, fat-25, fat-50, small-cluster, "
+    "two-cores.",
 )
 @click.option("--ranks", default="", help="Rank counts, separated by commas. [default: 64 to 100,000, doubling]")
 @click.option(

@@ -19,7 +19,8 @@ def command(path: str, is_json: bool) -> int:
     PATH is a `*.pieces` folder or a folder that holds such folders, or the prefix of a series (out/run, s3://bucket/run),
     whose steps on this node's stage go to their place. Complete sets become their file and are removed;
     incomplete ones, those beside a file that holds something else, and those of a run that goes on are left and named.
-    Needs no MPI launcher.
+    Hidden steps that a killed run had stored get their names; what is left of others is named and removed. Needs no MPI
+    launcher.
     """
     program = programs.find("hakobi-gather").path
     words: list[str | Path] = [

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <hakobi/error.hpp>
 #include <hakobi/halo.hpp>
 #include <hakobi/shared_array.hpp>
@@ -62,6 +64,17 @@ TEST_F(HaloErrors, PlansThatDifferBetweenRanks) {
 
 TEST_F(HaloErrors, NamesThatAreNone) {
     EXPECT_NE(refused(grid_, {.path = "diract"}).find("did you mean 'direct'?"), std::string::npos);
+}
+
+TEST_F(HaloErrors, ATimeLimitThatIsNoNumber) {
+    for (const char* text : {"abc", "2m", "-1"}) {
+        setenv("HAKOBI_HALO_TIMEOUT_S", text, 1);
+        const std::string error = refused(grid_);
+        unsetenv("HAKOBI_HALO_TIMEOUT_S");
+        EXPECT_NE(error.find(*text == '-' ? "timeout_s" : std::string("HAKOBI_HALO_TIMEOUT_S is '") + text),
+                  std::string::npos)
+            << error;
+    }
 }
 
 TEST_F(HaloErrors, CallsOutOfTurnBreakNothing) {

@@ -38,7 +38,13 @@ Result<Wishes> Wishes::of(const HaloOptions& options) {
     if (path == "auto" && named != nullptr && *named != '\0') path = named;
     Wishes wishes{.timeout_s = options.timeout_s};
     const char* const timeout = std::getenv("HAKOBI_HALO_TIMEOUT_S");
-    if (wishes.timeout_s == 0 && timeout != nullptr) wishes.timeout_s = std::atof(timeout);
+    if (wishes.timeout_s == 0 && timeout != nullptr && *timeout != '\0') {
+        char* end = nullptr;
+        wishes.timeout_s = std::strtod(timeout, &end);
+        if (*end != '\0')
+            return invalid_record("HAKOBI_HALO_TIMEOUT_S is '" + std::string(timeout) +
+                                  "', no number of seconds");
+    }
     if (!(wishes.timeout_s >= 0 && wishes.timeout_s <= most_timeout_s))
         return invalid_record("timeout_s is not between 0 and 10^9");
     if (path == "auto") return wishes;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
@@ -21,7 +22,8 @@ struct WordsPlace {
     std::array<char, 256> prefix{};
     std::atomic<std::int64_t> first{0}, last{-1};
 };
-std::array<WordsPlace, 16> places;
+/// More than a program has outputs at one time; one that finds no place does without last words, and says so.
+std::array<WordsPlace, 256> places;
 std::mutex mutex;  // of taking places and setting handlers
 int num_taken = 0;
 pid_t owner = 0;  // a process that was forked has no outputs
@@ -105,7 +107,14 @@ void LastWords::speak_of(std::string_view prefix) {
     const std::scoped_lock lock(mutex);
     const auto free =
         std::ranges::find_if(places, [](const WordsPlace& place) { return !place.is_taken.load(); });
-    if (place_ >= 0 || free == places.end()) return;
+    if (place_ >= 0) return;
+    if (free == places.end()) {
+        std::fprintf(
+            stderr,
+            "hakobi: %.*s: the program has %zu outputs: an end before their close is told of those alone\n",
+            static_cast<int>(prefix.size()), prefix.data(), places.size());
+        return;
+    }
     static std::once_flag once;
     std::call_once(once, [] { std::atexit(on_exit_unclosed); });
     place_ = static_cast<int>(free - places.begin());

@@ -92,6 +92,7 @@ struct MethodEntry {
     Makes makes = Makes::step_file;
     const char* why_not_hidden = nullptr;    ///< of a method whose steps cannot be hidden
     const char* why_system_names = nullptr;  ///< of a method that writes to folders of a file system alone
+    bool takes_library_hints = false;        ///< hints are the MPI library's, too: unknown ones may be right
 };
 
 }  // namespace hakobi::output

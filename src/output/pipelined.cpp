@@ -1,7 +1,6 @@
 #include "output/pipelined.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 
 #include "base/guard.hpp"
@@ -105,16 +104,13 @@ class Pipelined final : public Method {
 }  // namespace
 
 Result<std::unique_ptr<Method>> make_pipelined(const MethodSettings& settings) {
-    std::vector<std::string> warnings;
-    Result<io::EngineOptions> engine_options = io::engine_options(settings.options.hints, warnings);
+    std::vector<std::string> said;  // by Setup
+    Result<io::EngineOptions> engine_options = io::engine_options(settings.options.hints, said);
     if (!engine_options.ok()) return engine_options.status();
     // The hint holds where OutputOptions does not name a bound.
     if (settings.hidden.is_bound_given ||
         engine_options.value().async_budget_bytes == io::EngineOptions().async_budget_bytes)
         engine_options.value().async_budget_bytes = settings.hidden.node_bytes;
-    if (settings.comm.rank() == 0) {
-        for (const std::string& warning : warnings) std::fprintf(stderr, "hakobi: %s\n", warning.c_str());
-    }
     return std::unique_ptr<Method>(new Pipelined(settings, std::move(engine_options).value()));
 }
 

@@ -21,8 +21,8 @@ constexpr std::array entries = {
     MethodEntry{"per-process", make_per_process, Makes::pieces, nullptr, "pieces need folders"},
     MethodEntry{"root", make_root},
     MethodEntry{"parallel", make_parallel, Makes::step_file,
-                "MPI's collective file calls return when the values are stored",
-                "MPI-IO knows no such files"},
+                "MPI's collective file calls return when the values are stored", "MPI-IO knows no such files",
+                true},
     MethodEntry{"pipelined", make_pipelined},
     MethodEntry{"writers", make_writers},
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -179,6 +180,13 @@ mpi::Agreed Setup::agree(const Status& local) const {
 }
 
 Status Setup::make_method() {
+    if (!entry->takes_library_hints) {
+        std::vector<std::string> warnings;
+        const Result<io::EngineOptions> read = io::engine_options(options.hints, warnings);
+        if (!read.ok()) return read.status();
+        for (const std::string& warning : warnings)
+            if (is_rank_0()) std::fprintf(stderr, "hakobi: %s\n", warning.c_str());
+    }
     Result<std::unique_ptr<Method>> made = entry->make({comm, options, hidden});
     if (!made.ok()) return made.status();
     method = std::move(made).value();

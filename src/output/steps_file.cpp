@@ -94,6 +94,9 @@ Status StepsFile::resume(const Setup& setup, const series::Step& step) {
     if (!found.ok()) return begin_new(found.status().text());
     // Zeros are not written: what stayed there would be read in their place.
     if (Status status = series::cut_file(path_, found.value()->resumed_bytes()); !status.ok()) return status;
+    // The run that gave it its name was killed, perhaps before the name was stable.
+    if (Status status = setup.options.sync ? series::sync_named(path_) : Status(); !status.ok())
+        return status;
     growing_ = std::move(found).value();
     num_steps_ = growing_->num_steps();
     return {};

@@ -39,8 +39,16 @@ Status copy_file(const Carried& carried, const std::string& part, bool sync, con
     return status;
 }
 
+/// Whether its copy has arrived. A file at its place may have its size, and not the bytes: those that the
+/// system had not stored when it crashed.
 bool is_carried(const Carried& carried, const storage::PlacedName& to) {
-    if (to.place->limits().takes_ranges) return file_bytes_of(carried.to) == carried.file_bytes;
+    if (to.place->limits().takes_ranges) {
+        if (file_bytes_of(carried.to) != carried.file_bytes) return false;
+        if (file_bytes_of(carried.from) < 0) return true;  // removed, behind the copy
+        const Result<std::uint64_t> there = storage::checksum_of_file(carried.to);
+        const Result<std::uint64_t> here = storage::checksum_of_file(carried.from);
+        return there.ok() && here.ok() && there.value() == here.value();
+    }
     const Result<std::optional<std::int64_t>> size = to.place->size_of(to.name);
     return size.ok() && size.value() == carried.file_bytes;
 }
@@ -74,6 +82,9 @@ Status carry_file(const Carried& carried, bool sync, const storage::Pace& pace) 
         const bool has_arrived =
             status.code() == ErrorCode::exists && carried.may_be_there && is_carried(carried, to);
         if (!status.ok() && !has_arrived) return status;
+    } else if (sync && to.place->limits().takes_ranges) {
+        // Who gave it its name was killed, perhaps before the name was stable.
+        if (Status status = sync_named(carried.to); !status.ok()) return status;
     }
     storage::discard_file(carried.from);
     return {};

@@ -155,11 +155,11 @@ Result<std::string> carry_out(const PendingCommit& pending, const std::string& f
         if (begins.value() != pending.before || (pending.before.empty() && has_name))
             return Status(ErrorCode::format, file + " has not the step before it");
         Status status = make_longer(file, pending.file_bytes);
-        if (status.ok()) status = commit_step(file, pending.commit, pending.before, false);
+        if (status.ok()) status = commit_step(file, pending.commit, pending.before, true);
         if (!status.ok()) return status;
     }
     if (!has_name) {
-        if (Status status = finish_file(part, path, false); !status.ok()) return status;
+        if (Status status = finish_file(part, path, true); !status.ok()) return status;
     }
     return path;
 }

@@ -158,7 +158,7 @@ Status carry_out(Event event, const FileNames& names) {
     if (event == Event::call_whole) return storage::rename_file(names.part, names.whole);
     if (event == Event::cut) return cut_receipts(names.whole, names.file_bytes);
     assert(event == Event::name);
-    return finish_step(names.whole, names.path, false);
+    return finish_step(names.whole, names.path, true);
 }
 
 }  // namespace

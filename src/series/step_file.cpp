@@ -115,6 +115,11 @@ std::string description_path(const std::string& folder) {
     return folder + "/step";
 }
 
+/// A folder whose remover was killed.
+Status no_description(const std::string& folder) {
+    return {ErrorCode::format, description_path(folder) + " is missing"};
+}
+
 Status sync_file(const std::string& path) {
     Result<storage::FilePtr> file =
         storage::open_file(path, {.read = true, .write = true, .regular_only = true});
@@ -125,6 +130,13 @@ Status sync_file(const std::string& path) {
 }
 
 }  // namespace
+
+Status sync_named(const std::string& path) {
+    Status status = sync_file(path);
+    const std::string folder = storage::system_path(folder_of(path));
+    if (status.ok() && !folder.empty()) status = storage::sync_posix_folder(folder);
+    return status;
+}
 
 Status finish_file(const std::string& part, const std::string& path, bool sync) {
     if (Status status = check_free(path); !status.ok()) return status;
@@ -152,6 +164,7 @@ Status finish_step(const std::string& part, const std::string& path, bool sync) 
     const std::string folder = storage::joined_folder(part);
     if (folder.empty()) return finish_file(part, path, sync);
     Status synced = sync ? sync_file(description_path(folder)) : Status();
+    if (synced.code() == ErrorCode::not_found) return no_description(folder);
     if (synced.ok() && sync) synced = sync_file(part);  // with the folder's names
     if (!synced.ok()) return synced;
     if (series_on_stage(folder_of(path)).empty()) return add_to_store(folder, path, {.sync = sync});
@@ -162,8 +175,7 @@ Status finish_step(const std::string& part, const std::string& path, bool sync) 
 Status add_to_store(const std::string& folder, const std::string& path, const format::Adding& how) {
     const Result<std::vector<std::byte>> bytes =
         storage::read_whole(description_path(folder), {.regular_only = true});
-    if (bytes.status().code() == ErrorCode::not_found)
-        return {ErrorCode::format, description_path(folder) + " is missing"};
+    if (bytes.status().code() == ErrorCode::not_found) return no_description(folder);
     if (!bytes.ok()) return bytes.status();
     const Result<format::StepDescription> step = format::decode_step(bytes.value());
     if (!step.ok()) return Status(step.status().code(), folder + ": " + step.status().text());

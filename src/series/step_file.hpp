@@ -54,6 +54,9 @@ Status make_longer(const std::string& path, std::int64_t file_bytes);
 /// One that does not begin with `begins` stays: a step was committed to it after all.
 Status cut_file(const std::string& path, std::int64_t file_bytes, std::span<const std::byte> begins = {});
 
+/// Brings a file and its name to stable storage.
+Status sync_named(const std::string& path);
+
 /// Gives the whole file its final name, which nothing has (`exists`); with `sync` after its bytes, and before
 /// the name, are on stable storage.
 Status finish_file(const std::string& part, const std::string& path, bool sync);

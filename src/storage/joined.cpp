@@ -115,6 +115,8 @@ class JoinedFile final : public File {
         Status status;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             Result<File*> file = member(m);
+            // One that is gone was put into its place by a process that was killed, after it had synced it.
+            if (file.status().code() == ErrorCode::not_found) continue;
             status.keep_first(file.ok() ? file.value()->sync() : file.status());
         }
         status.keep_first(rest_->sync());

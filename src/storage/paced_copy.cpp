@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
+
+#include "base/checksum.hpp"
 
 namespace hakobi::storage {
 namespace {
@@ -34,6 +37,23 @@ Status copy_paced(File& from, File& to, std::int64_t bytes, const Pace& pace) {
         at += length;
     }
     return {};
+}
+
+Result<std::uint64_t> checksum_of_file(
+    const std::string& path, const std::function<Status(std::span<const std::byte>, std::int64_t)>& visit) {
+    Result<FilePtr> file = open_file(path, {.regular_only = true});
+    if (!file.ok()) return file.status();
+    Checksum checksum;
+    std::vector<std::byte> bytes(std::size_t{4} << 20);
+    for (std::int64_t at = 0;;) {
+        const Result<std::int64_t> read = file.value()->read_at(bytes, at);
+        if (!read.ok()) return read.status();
+        if (read.value() == 0) return checksum.value();
+        const auto part = std::span(bytes).first(static_cast<std::size_t>(read.value()));
+        checksum.add(part);
+        if (Status status = visit ? visit(part, at) : Status(); !status.ok()) return status;
+        at += read.value();
+    }
 }
 
 }  // namespace hakobi::storage

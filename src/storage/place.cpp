@@ -25,16 +25,16 @@ class FolderPlace final : public Place {
         if (inside.empty()) {
             std::error_code error;
             const std::string folder = system_path(path());
-            const bool is_new = std::filesystem::create_directories(folder, error);
+            std::filesystem::create_directories(folder, error);
             if (error) return status_of_errno(error.value(), "cannot make folder", path());
             const std::string parent = std::filesystem::path(folder).parent_path().string();
-            return is_new && sync ? sync_posix_folder(parent.empty() ? "." : parent) : Status();
+            return sync ? sync_posix_folder(parent.empty() ? "." : parent) : Status();
         }
         const Result<Reached> reached = reach_in(inside);
         if (!reached.ok()) return reached.status();
-        if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0)
+        // One that is there may be a killed process's, who had no time to sync its name.
+        if (::mkdirat(reached.value().from(), reached.value().name.c_str(), 0777) == 0 || errno == EEXIST)
             return sync ? sync_posix_folder(system_path(path())) : Status();
-        if (errno == EEXIST) return {};
         return status_of_errno(errno, "cannot make folder", path_of(inside));
     }
     Status put(const std::string& inside, std::span<const std::byte> bytes, bool sync) const override {
@@ -61,7 +61,11 @@ class FolderPlace final : public Place {
         if (status.code() != ErrorCode::not_found) return status;
         const bool is_gone = !facts_behind(from).is_there();
         const Result<std::optional<std::int64_t>> placed = size_of(inside);
-        return is_gone && placed.ok() && placed.value() ? Status() : status;
+        if (!is_gone || !placed.ok() || !placed.value()) return status;
+        // A process that was killed has renamed it, perhaps without the time to sync the name.
+        return sync ? sync_posix_folder(
+                          std::filesystem::path(system_path(path_of(inside))).parent_path().string())
+                    : Status();
     }
     [[nodiscard]] Result<std::optional<WholeObject>> get_beginning(const std::string& inside,
                                                                    std::int64_t most_bytes) const override {

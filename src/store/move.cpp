@@ -9,8 +9,8 @@
 #include <shared_mutex>
 #include <tuple>
 
-#include "base/checksum.hpp"
 #include "storage/file.hpp"
+#include "storage/paced_copy.hpp"
 #include "store/gate.hpp"
 #include "store/listing.hpp"
 #include "store/maintenance.hpp"
@@ -22,38 +22,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t copy_bytes_at_once = 8 << 20;
-
-/// The checksum of all bytes of a file, as they are read; with a target they are written there.
-std::uint64_t pass_through(const std::string& from, storage::File* target) {
-    auto source = storage::open_file(from, {});
-    source.status().throw_if_error();
-    Checksum checksum;
-    std::vector<std::byte> bytes(copy_bytes_at_once);
-    for (std::int64_t at = 0;;) {
-        const Result<std::int64_t> length = source.value()->read_at(bytes, at);
-        length.status().throw_if_error();
-        if (length.value() == 0) return checksum.value();
-        const auto part = std::span(bytes).first(static_cast<std::size_t>(length.value()));
-        checksum.add(part);
-        if (target != nullptr) target->write_at(part, at).throw_if_error();
-        at += length.value();
-    }
-}
-
 void copy_verified(const std::string& from, const std::string& to) {
-    std::uint64_t written = 0;
-    {
-        auto target =
-            storage::open_file(to, {.read = false, .write = true, .create = true, .exclusive = true});
-        target.status().throw_if_error();
-        written = pass_through(from, target.value().get());
-        target.value()->sync().throw_if_error();
-        target.value()->close().throw_if_error();
-    }
-    if (pass_through(to, nullptr) != written) {
+    auto target = storage::open_file(to, {.read = false, .write = true, .create = true, .exclusive = true});
+    target.status().throw_if_error();
+    storage::File& file = *target.value();
+    const Result<std::uint64_t> written =
+        storage::checksum_of_file(from, [&](auto part, std::int64_t at) { return file.write_at(part, at); });
+    written.status().throw_if_error();
+    file.sync().throw_if_error();
+    file.close().throw_if_error();
+    const Result<std::uint64_t> read = storage::checksum_of_file(to);
+    read.status().throw_if_error();
+    if (read.value() != written.value())
         throw Error(ErrorCode::io, to + " reads back other bytes than were written: the store is not moved");
-    }
 }
 
 void copy_store(const std::string& from, const std::string& to) {

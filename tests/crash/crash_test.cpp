@@ -339,6 +339,7 @@ class CrashStates : public RanksTest {
 constexpr const char* sample[] = {"netcdf4",
                                   "netcdf4 synced",
                                   "netcdf4 hidden",
+                                  "netcdf4 hidden synced",
                                   "zarr",
                                   "zarr hidden",
                                   "zarr staged synced",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "base/checksum.hpp"
 #include "bucket.hpp"
@@ -258,6 +259,45 @@ void Explorer::try_losses(const Disk& start, const std::vector<Operation>& opera
     }
 }
 
+/// A step to which an opener has given its final name was on stable storage before.
+void Explorer::try_losses_after_openers(const Disk& start, const std::vector<Operation>& operations,
+                                        const std::vector<State>& promised) {
+    for (std::size_t prefix = 1; prefix <= operations.size(); ++prefix) {
+        State state = promised[prefix];
+        if (is_note(operations[prefix - 1].kind) || !is_mine(state)) continue;
+        for (const Opener& opener : all_openers()) {
+            if (opener.replaces || opener.is_refused) continue;
+            if (!limits_.is_thorough && opener.name != "Input::open") continue;
+            made_ = make(state.disk);
+            const Disk found = made_;
+            const Visit came = visit(state, opener);
+            if (came.operations.empty()) continue;
+            Trace trace(start, operations);
+            trace.go_on(prefix, found, came.operations);
+            // Steps that had their names already may have been seen before they were stable.
+            const Look before = look(state.disk, state.first_alone),
+                       after = look(came.disk, state.first_alone);
+            std::set<std::int64_t> completed;
+            std::ranges::set_difference(after.steps, before.steps, std::inserter(completed, completed.end()));
+            for (const Trace::Parts& parts : trace.losses(trace.size(), limits_.nested * 2, random_)) {
+                State lost = state;
+                lost.disk = trace.disk(trace.size(), parts);
+                lost.has_lost = true;
+                lost.seen = lost.stored = completed;
+                lost.returned.clear();
+                lost.is_gathered = opener.name == "gather";
+                if (opener.goes_on) lost.first_alone = std::min(lost.first_alone, came.opened.next_step);
+                lost.story += "; then " + opener.name + ", and a power loss; not stored:";
+                for (const auto& [at, part] : parts)
+                    lost.story +=
+                        " " + text_of(at < prefix ? operations[at] : came.operations[at - prefix]) + ";";
+                ++counts_.losses;
+                try_state(lost, 1);
+            }
+        }
+    }
+}
+
 void Explorer::explore(const Disk& start, const std::vector<Operation>& operations) {
     Disk end = start;
     for (const Operation& operation : operations)
@@ -266,6 +306,7 @@ void Explorer::explore(const Disk& start, const std::vector<Operation>& operatio
     const std::vector<State> promised = try_prefixes(start, operations, "");
     if (num_ranks_ > 1) try_orders(start, operations);
     if (limits_.states > 0) try_losses(start, operations, promised);
+    if (limits_.states > 0 && protocol_.is_synced) try_losses_after_openers(start, operations, promised);
 }
 
 void Explorer::explore_prefixes(const Disk& start, const std::vector<Operation>& operations,

@@ -73,6 +73,9 @@ class Explorer {
     /// Power losses.
     void try_losses(const Disk& start, const std::vector<Operation>& operations,
                     const std::vector<State>& promised);
+    /// Power losses after an opener, which a run with `sync` was killed before.
+    void try_losses_after_openers(const Disk& start, const std::vector<Operation>& operations,
+                                  const std::vector<State>& promised);
     [[nodiscard]] bool is_skipped(const State& state, const Opener& opener, int depth) const;
     void try_opener(const State& state, const Opener& opener, int depth);
     /// An opener came, and how it went.

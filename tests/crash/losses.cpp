@@ -32,7 +32,15 @@ bool is_change(Kind kind) {
 }  // namespace
 
 Trace::Trace(Disk start, const std::vector<Operation>& operations) : start_(std::move(start)) {
-    Disk disk = start_;
+    add(start_, operations);
+}
+
+void Trace::go_on(std::size_t prefix, Disk disk, const std::vector<Operation>& more) {
+    changes_.resize(prefix);
+    add(std::move(disk), more);
+}
+
+void Trace::add(Disk disk, const std::vector<Operation>& operations) {
     for (const Operation& operation : operations) {
         std::optional<Disk::Change> change = disk.resolve(operation);
         if (change) disk.apply(*change);

@@ -14,6 +14,9 @@ class Trace {
   public:
     /// `operations` outlive it. Those that could not be carried out in this order are in `num_impossible`.
     Trace(Disk start, const std::vector<Operation>& operations);
+    /// After the first `prefix` come `more`, in a process that found `disk`: the same files and folders,
+    /// perhaps made anew.
+    void go_on(std::size_t prefix, Disk disk, const std::vector<Operation>& more);
 
     [[nodiscard]] std::size_t size() const { return changes_.size(); }
     [[nodiscard]] std::size_t num_impossible() const { return num_impossible_; }
@@ -29,6 +32,7 @@ class Trace {
                                             std::mt19937_64& random) const;
 
   private:
+    void add(Disk disk, const std::vector<Operation>& operations);
     [[nodiscard]] bool is_write(std::size_t at) const;
 
     Disk start_;

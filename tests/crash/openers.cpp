@@ -191,6 +191,7 @@ State Explorer::judge(const State& state, const Opener& opener, const Visit& vis
     }
     hold_gaps(promised, after, opener, found);
     if (opener.is_refused && code == ErrorCode::exists) {
+        if (protocol_.is_shown_gathered()) return after;  // no reader shows pieces like these
         // It need not complete or name a step: who comes next does.
         const std::set<std::int64_t>& still = completed(after.disk, after.first_alone);
         if (!std::ranges::includes(still, promised.stored) || !std::ranges::includes(still, promised.seen))

@@ -276,6 +276,16 @@ TEST_F(CreateTest, AnAddressOfOtherStorageIsAnError) {
     EXPECT_EQ(stage.code(), ErrorCode::unsupported) << stage.what();
 }
 
+TEST_F(CreateTest, AHintsWrongValueIsAnErrorOfEveryMethodThatTakesThem) {
+    for (const char* method : {"none", "per-process", "root", "pipelined", "writers", "auto"}) {
+        const Error error =
+            error_of_create(folder + "/run", {.method = method, .hints = {{"cb_buffer_size", "x"}}});
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << method;
+        EXPECT_NE(std::string(error.what()).find("cb_buffer_size"), std::string::npos)
+            << method << error.what();
+    }
+}
+
 TEST_F(CreateTest, AFolderBelowARegularFileIsAnError) {
     if (is_rank_0()) std::ofstream(folder + "/file") << "x";
     barrier();

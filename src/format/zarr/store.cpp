@@ -19,6 +19,7 @@
 #include "format/zarr/reading.hpp"
 #include "storage/file.hpp"
 #include "storage/joined.hpp"
+#include "storage/paced_copy.hpp"
 
 namespace hakobi::format::zarr {
 
@@ -222,26 +223,12 @@ Status put_arrays(const storage::Place& store, const Json& arrays, bool sync, co
 
 using Checksums = std::map<std::string, std::uint64_t>;
 
-Result<std::uint64_t> checksum_of_file(const std::string& path) {
-    Result<storage::FilePtr> file = storage::open_file(path, {.regular_only = true});
-    if (!file.ok()) return file.status();
-    Checksum checksum;
-    std::vector<std::byte> bytes(std::size_t{1} << 20);
-    for (std::int64_t at = 0;;) {
-        const Result<std::int64_t> read = file.value()->read_at(bytes, at);
-        if (!read.ok()) return read.status();
-        if (read.value() == 0) return checksum.value();
-        checksum.add(std::span(bytes).first(static_cast<std::size_t>(read.value())));
-        at += read.value();
-    }
-}
-
 /// Whether the store has the member's values already, so that it need not go there. `left`: checksums of
 /// those that it has.
 Result<bool> has_static(const std::string& member, const storage::Place& store, const Group& group,
                         const Array& array, const LeftStore* left, Checksums& checksums) {
     if (left != nullptr) {
-        const Result<std::uint64_t> checksum = checksum_of_file(member);
+        const Result<std::uint64_t> checksum = storage::checksum_of_file(member);
         if (!checksum.ok()) return checksum.status();
         checksums[array.name] = checksum.value();
         const auto before = left->statics.find(array.name);
@@ -267,7 +254,8 @@ Result<bool> has_static(const std::string& member, const storage::Place& store, 
 /// read.
 Status place_shards(const std::string& folder, const storage::Place& store, const Group& group,
                     std::span<const Array> arrays, std::int64_t number, const Adding& how) {
-    if (Status status = store.make_folder("", how.sync); !status.ok()) return status;
+    if (Status status = group.arrays.empty() ? store.make_folder("", how.sync) : Status(); !status.ok())
+        return status;
     for (const Array& array : arrays) {
         if (group.arrays.contains(array.name)) continue;
         if (Status status = store.make_folder(array.name, how.sync); !status.ok()) return status;
@@ -554,13 +542,13 @@ Status mend(const storage::Place& store) {
                 if (own.is_object()) whole = with_others_attributes(std::move(whole), &own);
                 is_said = own == whole;
             }
-            Status status = is_said ? Status() : put_json(store, name, whole, false);
+            Status status = is_said ? Status() : put_json(store, name, whole, true);
             if (!status.ok()) return status;
             has_more = has_more || whole != document;
             group.arrays[name] = std::move(whole);
         }
         if (!has_more) return {};
-        return store.replace(metadata_name, as_bytes(group_json(group).dump()), group.version, false);
+        return store.replace(metadata_name, as_bytes(group_json(group).dump()), group.version, true);
     });
 }
 

@@ -1,13 +1,17 @@
 #include "storage/objects/rados.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/library.hpp"
 #include "storage/objects/retry.hpp"
@@ -33,10 +37,12 @@ std::string user_of_environment() {
 constexpr double silent_s = 30;  // then a request is sent again
 constexpr double longest_connecting_s = 60;
 
-/// The one connection of the process.
+/// The one connection of the process. Where nobody uses it any more it is closed at the process's exit,
+/// before librados' own objects end: a thread of librados that meets one that has ended aborts the process.
 struct Connection {
     std::mutex mutex;
     Rados::Cluster cluster = nullptr;
+    std::atomic<int> num_users = 0;  // pools, open or about to be
 
     Status open(const Rados& rados) {
         const std::scoped_lock lock(mutex);
@@ -52,6 +58,9 @@ struct Connection {
             Status status = set_up(rados, made, user, is_silent);
             if (status.ok()) {
                 cluster = made;
+                // librados has made what it needs to connect: what is registered last runs first.
+                process = getpid();
+                (void)std::atexit(close_at_exit);
                 return status;
             }
             rados.shutdown(made);
@@ -60,6 +69,9 @@ struct Connection {
     }
 
   private:
+    pid_t process = 0;
+
+    static void close_at_exit();
     static Retry::Patience patience_to_connect() {
         Retry::Patience patience = Retry::patience();
         patience.known_s = std::min(patience.known_s, longest_connecting_s);
@@ -106,8 +118,15 @@ struct Connection {
 };
 
 Connection& connection() {
-    static Connection* const the = new Connection;  // librados' threads end with the process
+    static Connection* const the = new Connection;  // its pools may outlive every static object
     return *the;
+}
+
+void Connection::close_at_exit() {
+    Connection& the = connection();
+    if (the.num_users != 0 || the.process != getpid()) return;  // a fork has none of librados' threads
+    const Result<const Rados*> rados = Rados::get();
+    if (rados.ok()) rados.value()->shutdown(std::exchange(the.cluster, nullptr));
 }
 
 }  // namespace
@@ -169,6 +188,10 @@ Result<const Rados*> Rados::get() {
 Result<std::shared_ptr<RadosPool>> RadosPool::open(const std::string& pool, const std::string& name_space) {
     Result<const Rados*> rados = Rados::get();
     if (!rados.ok()) return rados.status();
+    ++connection().num_users;
+    struct Leave {
+        ~Leave() { --connection().num_users; }
+    } leave;
     if (Status status = connection().open(*rados.value()); !status.ok()) return status;
     Rados::Pool opened = nullptr;
     const int error = patiently([&](bool /*is_again*/) {
@@ -179,6 +202,15 @@ Result<std::shared_ptr<RadosPool>> RadosPool::open(const std::string& pool, cons
     rados.value()->set_namespace(opened, name_space.c_str());
     if (rados.value()->fail_when_full != nullptr) rados.value()->fail_when_full(opened);
     return std::make_shared<RadosPool>(*rados.value(), opened);
+}
+
+RadosPool::RadosPool(const Rados& rados, Rados::Pool pool) : rados_(rados), pool_(pool) {
+    ++connection().num_users;
+}
+
+RadosPool::~RadosPool() {
+    rados_.close_pool(pool_);
+    --connection().num_users;
 }
 
 int RadosPool::patiently(const std::function<int(bool is_again)>& request) {

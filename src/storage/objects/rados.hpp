@@ -90,8 +90,8 @@ class RadosPool {
     /// As CEPH_CONF (or /etc/ceph/ceph.conf) and CEPH_ARGS say; the connection is made at the first use and
     /// shared by all pools.
     static Result<std::shared_ptr<RadosPool>> open(const std::string& pool, const std::string& name_space);
-    RadosPool(const Rados& rados, Rados::Pool pool) : rados_(rados), pool_(pool) {}
-    ~RadosPool() { rados_.close_pool(pool_); }
+    RadosPool(const Rados& rados, Rados::Pool pool);
+    ~RadosPool();
     /// Returns the result of `request`. Calls it again where no server has answered, so a server that
     /// restarts or stands still is waited for; `is_again` tells it that it may have been carried out already.
     [[nodiscard]] static int patiently(const std::function<int(bool is_again)>& request);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -23,8 +24,20 @@ constexpr double told_after_s = 10, told_again_after_s = 300;
 Retry::Patience Retry::patience() {
     const ClassicLocale classic;
     Patience patience;
-    if (const char* const text = std::getenv("HAKOBI_OBJECT_PATIENCE_S"); text != nullptr && *text != '\0')
-        patience.known_s = patience.unknown_s = std::clamp(std::atof(text), 0.0, 86'400.0);
+    const char* const text = std::getenv("HAKOBI_OBJECT_PATIENCE_S");
+    if (text == nullptr || *text == '\0') return patience;
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    if (*end == '\0' && seconds >= 0) {
+        patience.known_s = patience.unknown_s = std::min(seconds, 86'400.0);
+    } else {
+        static std::once_flag said;
+        std::call_once(said, [&] {
+            std::fprintf(
+                stderr, "hakobi: HAKOBI_OBJECT_PATIENCE_S is '%s', no number of seconds: it is passed over\n",
+                text);
+        });
+    }
     return patience;
 }
 

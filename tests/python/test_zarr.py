@@ -323,3 +323,25 @@ def test_the_viewer_follows_no_link_and_no_name_out_of_the_group(tmp_path: Path)
         for folder in (served, ObjectPath.of("s3://bucket/run.zarr")):
             with pytest.raises(FormatError, match="names a file that is not in it"):
                 open_inside(folder, name, "c.0.0.0")
+
+
+def test_a_step_without_whole_numbers_shows_none(tmp_path: Path) -> None:
+    """Zarr's fill value of them is zero, which looks like a value."""
+    program = """
+import numpy as np
+import hakobi
+out = hakobi.Output.create(hakobi.Comm.duplicate(), "run", format="zarr")
+block = hakobi.Block((4, 5), (0, 0), (4, 5))
+for step in range(3):
+    out.begin_step(step)
+    out.put("eta", "m", block, np.full((4, 5), step, np.float32))
+    if step != 1:
+        out.put("kind", "1", block, np.full((4, 5), step + 5, np.int32))
+    out.end_step()
+out.close()
+"""
+    wrote = run_python(program, tmp_path)
+    assert wrote.returncode == 0, wrote.stderr
+    with open_step(tmp_path / "run.zarr") as step:
+        found = [step.read("kind", time, ((0, 1), (0, 1))).item() for time in range(3)]
+    np.testing.assert_array_equal(found, [5, np.nan, 7])

@@ -61,7 +61,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
                 "id": identifier(field.name),
                 "name": field.name,
                 "units": field.shown_units,
-                "long_name": field.long_name,
+                "long_name": field.title if field.outer_axes else field.long_name,
                 "axes": names,
                 "shape": field.shape,
                 "type": str(field.dtype),

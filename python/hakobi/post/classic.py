@@ -7,24 +7,28 @@ values lie, which no library tells. So there is no further dependency, and nothi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.curvilinear import on_maps
+from hakobi.post.packing import Packing, never_written
 from hakobi.post.place import OpenFile
 from hakobi.post.source import (
     MOST_COORDINATES,
     MOST_FIELDS,
     NAMING_ATTRIBUTES,
-    TIME_NAMES,
     Array,
     Axis,
     Field,
     Found,
     axis_kind,
+    is_time,
+    time_rank,
     with_coordinates_marked,
 )
 
@@ -129,6 +133,7 @@ class _Survey:
         self._file, self._head = file, _Header(file)
         self._by_name = {v.name: v for v in self._head.variables}
         self._axes: dict[int, Axis] = {}
+        self._times = [v for v in self._head.variables if _is_time(v)]
         records = [v for v in self._head.variables if self._is_record(v)]
         sizes = [self._one_bytes(v) for v in records]
         # Rows of records are padded to 4 bytes, but for a single variable of a short type.
@@ -173,18 +178,18 @@ class _Survey:
         fields = with_coordinates_marked(found.fields.values(), texts)
         naming = {name: _text(self._by_name[name], "coordinates") for name in fields}
         found.fields = on_maps(fields.values(), naming, lambda name: self._flat(fields.get(name)))
-        found.times, found.time_units, found.calendar = self._times()
+        found.times, found.time_units, found.calendar = self._times_of(fields.values())
         return found
 
     def _is_narrow(self, variable: _Variable, shape: tuple[int, ...]) -> bool:
         """Whether it is a field of numbers in less than two directions, and no coordinate."""
         names = {self._head.dimensions[d][0] for d in variable.dimensions}
-        is_coordinate = variable.name in names or variable.name.lower() in TIME_NAMES
+        is_coordinate = variable.name in names or is_time(variable.name, lambda _: "")
         return variable.dtype.kind in "fiu" and math.prod(shape) > 0 and not is_coordinate
 
     def _flat(self, field: Field | None) -> tuple[str, Array] | None:
         """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""
-        if field is None or len(field.shape) != 2 or field.packing is not None or field.offset_bytes is None:
+        if field is None or len(field.shape) != 2 or field.offset_bytes is None:
             return None
         if field.num_bytes > _MOST_HEADER_BYTES:
             return None
@@ -193,54 +198,62 @@ class _Survey:
         parts = [self._file.read(field.num_bytes, place) for place in places]
         if len(parts[0]) != field.num_bytes or parts[0] != parts[-1]:
             return None
-        return field.units, np.frombuffer(parts[0], field.dtype).reshape(field.shape)
+        return field.units, field.unpacking.values(np.frombuffer(parts[0], field.dtype).reshape(field.shape))
 
     def _has_time(self, variable: _Variable) -> bool:
         if not variable.dimensions:
             return False
-        name = self._head.dimensions[variable.dimensions[0]][0]
+        first = variable.dimensions[0]
+        name = self._head.dimensions[first][0]
         scale = self._by_name.get(name)
-        is_named = name.lower() in TIME_NAMES or (scale is not None and _text(scale, "axis") == "T")
-        return is_named or self._is_record(variable) or len(variable.dimensions) > 3
+        if is_time(name, partial(_text, scale) if scale is not None else lambda _: "") or self._is_record(variable):
+            return True
+        is_known = not self._times or any(time.dimensions == (first,) for time in self._times)
+        return len(variable.dimensions) > 3 and is_known
 
     def _field(self, variable: _Variable, inner: tuple[int, ...], num_times: int) -> Field:
-        scale, shift = _number(variable, "scale_factor"), _number(variable, "add_offset")
-        fills = (_number(variable, "_FillValue"), _number(variable, "missing_value"))
+        packing = _packing(variable)
         return Field(
             name=variable.name,
             axes=tuple(self._axis(d) for d in inner),
             num_times=num_times,
-            dtype=variable.dtype,
+            dtype=packing.dtype,
             units=_text(variable, "units"),
             long_name=_text(variable, "long_name"),
             standard_name=_text(variable, "standard_name"),
             offset_bytes=variable.begin,
-            fill=tuple(v for v in fills if v is not None),
-            packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),
+            packing=packing,
             time_stride_bytes=self._record_bytes if self._is_record(variable) else 0,
         )
 
     def _values(self, variable: _Variable) -> list[float]:
-        """The values of a variable in one dimension."""
-        size = self._size(variable.dimensions[0])
+        """The values of a variable in one dimension or none."""
+        size = self._size(variable.dimensions[0]) if variable.dimensions else 1
         stride = self._record_bytes if self._is_record(variable) else variable.dtype.itemsize
         if variable.dtype.kind not in "fiu" or size > MOST_COORDINATES or size * stride > _MOST_HEADER_BYTES:
             return []
         data = self._file.read(max(0, (size - 1) * stride + variable.dtype.itemsize), variable.begin)
         count = (len(data) - variable.dtype.itemsize) // stride + 1
         values = np.ndarray((max(0, count),), variable.dtype, data, strides=(stride,))
-        return [float(v) for v in values] if count == size else []
+        return [float(v) for v in _packing(variable).values(values)] if count == size else []
 
-    def _times(self) -> tuple[tuple[float, ...], str, str]:
-        for variable in self._head.variables:
-            if len(variable.dimensions) == 1 and (
-                variable.name.lower() in TIME_NAMES or _text(variable, "axis") == "T" or self._is_record(variable)
-            ):
-                dimension = self._head.dimensions[variable.dimensions[0]][0]
-                if variable.name == dimension or variable.name.lower() in TIME_NAMES:
-                    units, calendar = _text(variable, "units"), _text(variable, "calendar")
-                    return tuple(self._values(variable)), units, calendar
-        return (), "", ""
+    def _times_of(self, fields: Iterable[Field]) -> tuple[tuple[float, ...], str, str]:
+        """The times of the file's steps, with units and calendar."""
+        along = {self._by_name[field.name].dimensions[0] for field in fields if field.num_times}
+
+        def is_scale(variable: _Variable) -> bool:
+            return variable.name in (self._head.dimensions[d][0] for d in variable.dimensions)
+
+        def rank(variable: _Variable) -> tuple[bool, ...]:
+            is_of_fields = is_scale(variable) and variable.dimensions[0] in along
+            return time_rank(variable.name, _text(variable, "standard_name"), is_of_fields)
+
+        records = (v for v in self._head.variables if len(v.dimensions) == 1 and self._is_record(v) and is_scale(v))
+        times = {v.name: v for v in (*self._times, *records)}.values()
+        if not times:
+            return (), "", ""
+        first = min(times, key=rank)
+        return tuple(self._values(first)), _text(first, "units"), _text(first, "calendar")
 
     def _axis(self, dimension: int) -> Axis:
         if dimension not in self._axes:
@@ -262,6 +275,11 @@ def _text(variable: _Variable, name: str) -> str:
     return value[:1000] if isinstance(value, str) else ""
 
 
-def _number(variable: _Variable, name: str) -> float | None:
-    value = variable.attributes.get(name)
-    return float(value[0]) if isinstance(value, np.ndarray) and value.size else None
+def _packing(variable: _Variable) -> Packing:
+    return Packing.of(variable.dtype, variable.attributes.get, never_written(variable.dtype))
+
+
+def _is_time(variable: _Variable) -> bool:
+    """Whether it is a time, or several in a row."""
+    is_numbers = len(variable.dimensions) < 2 and variable.dtype.kind in "fiu"
+    return is_numbers and is_time(variable.name, partial(_text, variable))

@@ -172,8 +172,8 @@ def all_fields(step: Step) -> list[Field]:
 
 
 def _describe_field(this: Field) -> FieldContents:
-    dims, shape = tuple(axis.name for axis in this.axes), (*this.outer_shape, *this.shape)
-    dims = ("",) * len(this.outer_shape) + dims
+    axes = (*this.outer_axes, *this.axes)
+    dims, shape = tuple(axis.name for axis in axes), tuple(axis.size for axis in axes)
     packed = [name for name in this.filters if name != "shuffle"]
     stored = "contiguous" if not this.filters else ", ".join(packed) or "chunks"
     return FieldContents(
@@ -211,7 +211,7 @@ def _add_extremes(found: Contents, series: Series, steps: Steps, number: int, mo
     try:
         opened = steps.get(series, number)
         for this in all_fields(opened.step):
-            if this.name not in found.fields or this.outer_shape:
+            if this.name not in found.fields or this.outer_axes:
                 continue
             extremes = known_extremes(opened, this)
             if extremes is None:

@@ -9,12 +9,14 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.curvilinear import on_maps
+from hakobi.post.packing import Packing, never_written
 from hakobi.post.place import OpenFile
 from hakobi.post.source import (
     MOST_COORDINATES,
@@ -27,6 +29,8 @@ from hakobi.post.source import (
     Field,
     Found,
     axis_kind,
+    is_time,
+    time_rank,
     with_coordinates_marked,
 )
 
@@ -156,6 +160,8 @@ class _Survey:
         self._fields: dict[str, Field] = {}
         self._left_out: dict[str, str] = {}
         self._axes: dict[Any, Axis] = {}
+        self._times: list[str] = []  # variables of times
+        self._time_scales: set[str] = set()  # of those that fields are along
 
     def take(self) -> Found:
         import h5py
@@ -171,11 +177,10 @@ class _Survey:
         places = {name: place for place, name in enumerate(self._file)}  # in the order of creation, where that is known
         names.sort(key=lambda name: places[name.partition("/")[0]])
         found = Found(self._fields, left_out=self._left_out, source=attribute_text(self._file, "source"))
+        self._times = [name for name in names if self._is_time(name)]
         for name in names:
             dataset = self._file[name]
             if self._is_coordinate(name, dataset):
-                if name.rpartition("/")[2].lower() in TIME_NAMES and dataset.ndim <= 1:
-                    found.times, found.time_units, found.calendar = self._times(dataset)
                 continue
             reason = self._reason_against(dataset)
             if not reason:
@@ -185,6 +190,7 @@ class _Survey:
             if reason in _NARROW:
                 found.undrawn[name] = self._narrow(name, dataset)
         self._left_out.update(self._broken_links())
+        found.times, found.time_units, found.calendar = self._times_of_fields()
         texts = (attribute_text(self._file[name], word) for name in names for word in NAMING_ATTRIBUTES)
         fields = with_coordinates_marked(self._fields.values(), texts)
         naming = {name: attribute_text(self._file[name], "coordinates") for name in fields}
@@ -207,19 +213,34 @@ class _Survey:
     def _flat(self, name: str) -> tuple[str, Array] | None:
         """Units and values of a variable in two dimensions, or in time and two where they are equal at all times."""
         field = self._fields.get(name)
-        if field is None or len(field.shape) != 2 or field.packing is not None:
+        if field is None or len(field.shape) != 2:
             return None
         dataset = self._file[name]
         if not field.num_times:
-            return field.units, dataset[()]
+            return field.units, field.unpacking.values(dataset[()])
         first = dataset[0]
-        return (field.units, first) if np.array_equal(first, dataset[-1], equal_nan=True) else None
+        is_one = np.array_equal(first, dataset[-1], equal_nan=True)
+        return (field.units, field.unpacking.values(first)) if is_one else None
 
-    @staticmethod
-    def _times(dataset: Any) -> tuple[tuple[float, ...], str, str]:
-        if dataset.dtype.kind not in "fiu" or dataset.size > MOST_COORDINATES or is_elsewhere(dataset):
+    def _is_time(self, name: str) -> bool:
+        """Whether it is a time, or several in a row."""
+        dataset = self._file[name]
+        is_numbers = dataset.dtype.kind in "fiu" and dataset.size <= MOST_COORDINATES and not is_elsewhere(dataset)
+        return dataset.ndim < 2 and is_numbers and is_time(name, partial(attribute_text, dataset))
+
+    def _times_of_fields(self) -> tuple[tuple[float, ...], str, str]:
+        """The times of the file's steps, with units and calendar."""
+        sizes = {field.num_times for field in self._fields.values() if field.num_times}
+
+        def rank(name: str) -> tuple[bool, ...]:
+            dataset = self._file[name]
+            is_of_fields = f"/{name}" in self._time_scales or (not self._time_scales and dataset.size in sizes)
+            return time_rank(name, attribute_text(dataset, "standard_name"), is_of_fields)
+
+        if not self._times:
             return (), "", ""
-        times = tuple(float(value) for value in np.atleast_1d(dataset[()]))
+        dataset = self._file[min(self._times, key=rank)]
+        times = tuple(map(float, np.atleast_1d(packing_of(dataset).values(dataset[()]))))
         return times, attribute_text(dataset, "units"), attribute_text(dataset, "calendar")
 
     @staticmethod
@@ -236,7 +257,7 @@ class _Survey:
             return "empty" if dataset.size == 0 else _NARROW[0]
         if dataset.ndim == 2 and dataset.shape[0] == 1:
             scale = self._scale(dataset, 0)
-            if scale is not None and str(scale.name).rpartition("/")[2].lower() in TIME_NAMES:
+            if self._is_time_scale(scale):
                 return _NARROW[1]
         return ""
 
@@ -246,28 +267,26 @@ class _Survey:
         axes = tuple(self._axis(dataset, d) for d in range(dataset.ndim - num_axes, dataset.ndim))
         offset = None
         filters = _filters(dataset.id.get_create_plist())
-        extra = dataset.shape[int(has_time) : dataset.ndim - num_axes]
+        outer = range(int(has_time), dataset.ndim - num_axes)
+        extra = [dataset.shape[d] for d in outer]
         if dataset.chunks is None and not filters and math.prod(extra) == 1:
             offset = dataset.id.get_offset()
-        scale, shift = attribute_number(dataset, "scale_factor"), attribute_number(dataset, "add_offset")
+        packing = packing_of(dataset)
+        if has_time and (scale := self._scale(dataset, 0)) is not None:
+            self._time_scales.add(str(scale.name))
         return Field(
             name=name,
             axes=axes,
             num_times=dataset.shape[0] if has_time else 0,
-            dtype=dataset.dtype,
+            dtype=packing.dtype,
             units=attribute_text(dataset, "units"),
             long_name=attribute_text(dataset, "long_name"),
             standard_name=attribute_text(dataset, "standard_name"),
             offset_bytes=offset,
-            fill=tuple(
-                v
-                for v in (attribute_number(dataset, "_FillValue"), attribute_number(dataset, "missing_value"))
-                if v is not None
-            ),
-            packing=None if scale is None and shift is None else (1.0 if scale is None else scale, shift or 0.0),
+            packing=packing,
             chunk_bytes=math.prod(dataset.chunks) * dataset.dtype.itemsize if filters and dataset.chunks else 0,
             filters=filters,
-            outer_shape=tuple(extra) if math.prod(extra) != 1 else (),
+            outer_axes=tuple(self._axis(dataset, d) for d in outer) if math.prod(extra) != 1 else (),
         )
 
     def _narrow(self, name: str, dataset: Any) -> Field:
@@ -281,13 +300,18 @@ class _Survey:
         if dataset.ndim < 3:
             return False
         scale = self._scale(dataset, 0)
-        name = "" if scale is None else str(scale.name).rpartition("/")[2].lower()
-        return (
-            name in TIME_NAMES
-            or dataset.maxshape[0] is None
-            or attribute_text(scale, "axis") == "T"
-            or dataset.ndim > 3
-        )
+        if dataset.maxshape[0] is None or self._is_time_scale(scale):
+            return True
+        return dataset.ndim > 3 and (scale is None or not self._times or self._is_along_time(scale))
+
+    @staticmethod
+    def _is_time_scale(scale: Any) -> bool:
+        return scale is not None and is_time(str(scale.name), partial(attribute_text, scale))
+
+    def _is_along_time(self, scale: Any) -> bool:
+        """Whether a variable of times is along a dimension of another name."""
+        first = (self._scale(self._file[name], 0) for name in self._times if self._file[name].ndim == 1)
+        return any(along is not None and along.name == scale.name for along in first)
 
     @staticmethod
     def _scale(dataset: Any, direction: int) -> Any:
@@ -298,7 +322,8 @@ class _Survey:
         size = dataset.shape[direction]
         scale = self._scale(dataset, direction)
         if scale is None:
-            return Axis("zyx"[direction - dataset.ndim], size)
+            behind = dataset.ndim - direction
+            return Axis("zyx"[-behind] if behind <= 3 else f"axis {direction}", size)
         key = (scale.name, size)
         if key not in self._axes:
             self._axes[key] = self._axis_of_scale(scale, size)
@@ -312,9 +337,23 @@ class _Survey:
         coordinates = None
         has_numbers = scale.shape == (size,) and scale.dtype.kind in "fiu" and not is_elsewhere(scale)
         if not is_pure and has_numbers and size <= MOST_COORDINATES:
-            values = scale[()].astype(np.float64)
+            values = packing_of(scale).values(scale[()]).astype(np.float64)
             coordinates = tuple(float(v) for v in values) if np.isfinite(values).all() else None
         return Axis(name, size, coordinates, units, axis_kind(units, standard))
+
+
+def packing_of(dataset: Any) -> Packing:
+    """By its attributes, and by what HDF5 gives where netCDF's library has written nothing."""
+    from h5py import h5d
+
+    is_given = dataset.id.get_create_plist().fill_value_defined() == h5d.FILL_VALUE_USER_DEFINED
+    fill = dataset.fillvalue if is_given and dataset.dtype.kind in "fiu" else None
+    fill = fill if fill is not None and fill == never_written(dataset.dtype) else None
+
+    def attribute(name: str) -> Any:
+        return attribute_text(dataset, name) if name == "_Unsigned" else _attribute(dataset, name)
+
+    return Packing.of(dataset.dtype, attribute, fill)
 
 
 def _filters(properties: Any) -> tuple[str, ...]:
@@ -336,11 +375,3 @@ def attribute_text(item: Any, name: str) -> str:
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     return value[:1000] if isinstance(value, str) else ""
-
-
-def attribute_number(item: Any, name: str) -> float | None:
-    value = _attribute(item, name)
-    try:
-        return None if value is None else float(np.asarray(value).ravel()[0])
-    except (TypeError, ValueError, IndexError):
-        return None

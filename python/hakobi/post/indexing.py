@@ -141,8 +141,10 @@ class _Call:
             axis.name, axis.units, axis.length = given.name.encode(), given.units.encode(), given.size
             if given.coordinates is not None:
                 axis.values = (c_double * given.size)(*given.coordinates)
-        lies_there = this.offset_bytes is not None and this.packing is None and this.dtype in (np.float32, np.float64)
-        fill, missing = (*(this.fill if lies_there else ()), math.nan, math.nan)[:2]
+        packing, is_float = this.unpacking, this.dtype in (np.float32, np.float64)
+        is_plain = is_float and packing.scaling is None and len(packing.missing) <= 2
+        lies_there = this.offset_bytes is not None and is_plain
+        fill, missing = (*(packing.missing if lies_there else ()), math.nan, math.nan)[:2]
         place = (this.offset_bytes, this.time_stride_bytes or this.num_bytes) if lies_there else (-1, 0)
         texts = (text.encode() for text in (this.name, this.units, this.long_name))
         return _Field(*texts, axes, len(axes), this.value_type == np.float64, this.num_times, *place, fill, missing)

@@ -90,7 +90,7 @@ def picture(
             raise InputError("arrows are for maps: this is a mesh")
         limits = _limits(opened, this, time, low, high)
         colour_table = colours_of(colours or _map_for(limits))
-        title = ", ".join([this.long_name or this.name, *([cut] if cut else []), *_when(opened, number, time)])
+        title = ", ".join([this.title, *([cut] if cut else []), *_when(opened, number, time)])
         mesh_picture.draw(Path(out), opened, this, time, cut, limits, colour_table, title)
         tell(f"{title} ({opened.step.path.name})")
         return Path(out)
@@ -353,7 +353,7 @@ def _aspect(rows: Axis, columns: Axis, extent: tuple[float, ...]) -> float | Lit
 
 def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
     field = plane.field
-    parts = [field.long_name or field.name]
+    parts = [field.title]
     if not plane.is_flat:
         axis = field.axes[plane.axis]
         index = min(axis.size - 1, plane.cell)

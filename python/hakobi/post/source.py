@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakobi.errors import FormatError, InputError
+from hakobi.post.packing import Packing
 from hakobi.post.place import Identity, Location, OpenFile
 from hakobi.post.reaching import is_current
 
@@ -34,6 +35,23 @@ MOST_FIELDS, MOST_COORDINATES = 2000, 1 << 20
 _ROW_BYTES = 64 << 10
 _ROWS_BYTES = 4 << 20
 TIME_NAMES = {"time", "t", "step", "steps", "times"}
+
+
+def is_time(name: str, attribute: Callable[[str], str]) -> bool:
+    """Whether a variable is a time, by its name and its attributes (CF conventions, 4.4).
+
+    >>> is_time("ocean_time", {"units": "days since 1990-01-01"}.get), is_time("run", lambda _: "")
+    (True, False)
+    """
+    is_named = name.rpartition("/")[2].lower() in TIME_NAMES
+    is_told = attribute("axis") == "T" or attribute("standard_name") == "time"
+    return is_named or is_told or " since " in (attribute("units") or "")
+
+
+def time_rank(name: str, standard_name: str, is_of_fields: bool) -> tuple[bool, ...]:
+    """The order of a file's times, the first of which are those of its steps: rather the fields' direction than a
+    number beside it, the time of validity than that at which a forecast began."""
+    return not is_of_fields, standard_name != "time", name.rpartition("/")[2].lower() != "time"
 
 
 @dataclass(frozen=True)
@@ -97,20 +115,30 @@ class Field:
     long_name: str = ""
     standard_name: str = ""  # CF's
     offset_bytes: int | None = None  # of contiguous values
-    fill: tuple[float, ...] = ()
-    packing: tuple[float, float] | None = None  # scale_factor, add_offset
+    packing: Packing | None = None  # of `dtype`; None: values are as they are
     time_stride_bytes: int = 0  # from one time to the next of contiguous values; 0: they follow each other
     chunk_bytes: int = 0  # of values that can only be read a whole chunk at a time; 0: each by itself
     on_map: tuple[Map, Field] | None = None  # where cells come from that are not in the file as they are shown here
     is_coordinate: bool = False  # where others' cells are: can be looked at, but not what a viewer begins with
     filters: tuple[str, ...] = ()  # that its chunks have passed: deflate, shuffle, …
-    outer_shape: tuple[int, ...] = ()  # of directions before `axes`; `read` takes the first entry of each
+    outer_axes: tuple[Axis, ...] = ()  # directions before `axes`, of which `read` takes the first entry
     at_times: tuple[int, ...] = ()  # the times at which it is there; () is all of them
     wind_name: str | None = None  # "u" or "v" and what the other one shares; "": no wind's, None: by standard_name
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(axis.size for axis in self.axes)
+
+    @property
+    def title(self) -> str:
+        """The name for people, with the entry that is read of directions that are not shown."""
+        firsts = [f"{a.name} = {a.coordinates[0] if a.coordinates else 0:g}" for a in self.outer_axes if a.size > 1]
+        return ", ".join([self.long_name or self.name, *firsts])
+
+    @property
+    def unpacking(self) -> Packing:
+        """How values come from what is stored."""
+        return self.packing or Packing(self.dtype)
 
     @property
     def shown_units(self) -> str:
@@ -125,8 +153,7 @@ class Field:
     @property
     def value_type(self) -> np.dtype[Any]:
         """float32 or float64: what `Step.read` returns."""
-        narrow = self.dtype.itemsize <= (4 if self.dtype.kind == "f" else 2)
-        return np.dtype(np.float32 if narrow and self.packing is None else np.float64)
+        return self.unpacking.value_type
 
 
 #: Attributes of a variable that name its coordinates and their bounds (CF conventions, 5, 7.1, 7.2 and 7.4).
@@ -136,8 +163,9 @@ NAMING_ATTRIBUTES = ("coordinates", "bounds", "climatology", "cell_measures")
 class Reader(Protocol):
     """Who reads the values that do not lie in the file as they are."""
 
-    def read(self, this: Field, time: int, box: Box) -> Array:
-        """Values as they are stored, in the box's shape. Raises FormatError, OSError."""
+    def read(self, this: Field, time: int, box: Box) -> Array | None:
+        """Values as they are stored, in the box's shape; None where the time is without the field. Raises FormatError,
+        OSError."""
 
     def close(self) -> None: ...
 
@@ -226,10 +254,13 @@ class Step:
         if this.offset_bytes is not None:
             raw = self._read_bytes(this, _place(this, time), box)
         elif self.found.reader is not None:
-            raw = self.found.reader.read(this, time, box)
+            read = self.found.reader.read(this, time, box)
+            if read is None:
+                return np.full([b - a for a, b in box], np.nan, this.value_type)
+            raw = read
         else:
             raise FormatError(f"{self.path.name} was closed")
-        return _decode(this, raw)
+        return this.unpacking.values(raw)
 
     def _read_bytes(self, this: Field, start: int, box: Box) -> Array:
         """Contiguous values: as few requests as the box allows, rows read whole where they are short."""
@@ -280,32 +311,12 @@ def _shifted(box: Box) -> Iterator[tuple[int, ...]]:
         yield tuple(s + i for s, i in zip(starts, index, strict=True))
 
 
-def _decode(this: Field, raw: Array) -> Array:
-    values = raw.astype(this.value_type, copy=False)
-    missing = None
-    for fill in this.fill:
-        if not math.isnan(fill):
-            try:
-                typed = raw.dtype.type(fill)
-            except OverflowError:  # no value of the field's type, so none of its values
-                continue
-            found = raw == typed
-            missing = found if missing is None else missing | found
-    if this.packing is not None:
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite, or no number: shown as missing
-            values = values * this.packing[0] + this.packing[1]
-    if missing is not None and missing.any():
-        values = values.copy() if values is raw else values
-        values[missing] = np.nan
-    return values
-
-
 def default_field(step: Step) -> Field | None:
     """The field that a viewer begins with: rather no coordinate of others, one over time than a static one, values than
     numbers of kinds, in more dimensions, with a name of CF; of equal ones the first in the file."""
 
     def rank(this: Field) -> tuple[bool | int, ...]:
-        is_kind = this.dtype.kind != "f" and this.packing is None
+        is_kind = this.dtype.kind != "f" and this.unpacking.scaling is None
         is_rare = bool(this.at_times)
         return this.is_coordinate, not this.num_times, is_rare, is_kind, -len(this.shape), not this.standard_name
 

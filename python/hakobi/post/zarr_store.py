@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from hakobi.errors import FormatError
+from hakobi.post.packing import Packing
 from hakobi.post.place import Identity, Location, OpenFile
 from hakobi.post.reaching import is_inside, open_inside, seen
 from hakobi.post.source import (
@@ -64,7 +65,6 @@ class _Stored:
     chunk: tuple[int, ...]
     has_time: bool
     compressor: str  # "": none
-    fill_value: float  # of shards that are not there
     attributes: dict[str, Any]
 
     @classmethod
@@ -93,7 +93,6 @@ class _Stored:
         if math.prod(shard) > 1 << 60 or not isinstance(document["attributes"], dict):
             raise ValueError(f"{name} is no array")
         return cls(name, np.dtype(document["data_type"]), dims, shape, shard, chunk, has_time, compressor,
-                   _fill_value(np.dtype(document["data_type"]), document["fill_value"]),
                    document["attributes"])  # fmt: skip
 
     @property
@@ -196,17 +195,17 @@ class Store:
         found = (seen(self.folder / this.name / this.key(time)) for this in fields)
         return sum(identity.num_bytes for identity in found if identity is not None)
 
-    def read(self, this: Field, time: int, box: Box) -> Array:
-        """Values of a field at one time, as they are stored; a step without the field has its fill value."""
+    def read(self, this: Field, time: int, box: Box) -> Array | None:
+        """Values of a field at one time, as they are stored; None where the step is without the field, which for whole
+        numbers no fill value says."""
         stored = self.arrays[this.name]
-        ranges = (*((0, 1) for _ in this.outer_shape), *box)
+        ranges = (*((0, 1) for _ in this.outer_axes), *box)
         key = stored.key(time)
-        result = np.empty([b - a for a, b in ranges], this.dtype)
+        result = np.empty([b - a for a, b in ranges], stored.dtype)
         try:
             file = open_inside(self.folder, this.name, key)
         except FileNotFoundError:
-            result[...] = stored.fill_value
-            return result.reshape([b - a for a, b in box])
+            return None
         try:
             chunk, places = stored.chunk, _places(stored, file)
             wanted = []
@@ -221,7 +220,7 @@ class Store:
             file.fill([(memoryview(packed), offset) for _, _, offset, packed in wanted])
             for starts, both, _, packed in wanted:
                 plain = _unpacked(stored, packed) if stored.compressor else bytes(packed)
-                values = np.frombuffer(plain, this.dtype).reshape(chunk)
+                values = np.frombuffer(plain, stored.dtype).reshape(chunk)
                 result[tuple(slice(a - r[0], b - r[0]) for (a, b), r in zip(both, ranges, strict=True))] = values[
                     tuple(slice(a - s, b - s) for (a, b), s in zip(both, starts, strict=True))
                 ]
@@ -288,24 +287,10 @@ def _why(error: BaseException) -> str:
     return str(error)[:200] if is_ours else "a part of it is of another kind than Hakobi writes"
 
 
-def _fill_value(dtype: np.dtype[Any], value: Any) -> float:
-    """Raises ValueError for what is none of the type."""
-    if dtype.kind == "f" and value in ("NaN", "Infinity", "-Infinity"):
-        return float(value.replace("Infinity", "inf"))
-    if type(value) is int or (dtype.kind == "f" and isinstance(value, float)):
-        limits = None if dtype.kind == "f" else np.iinfo(dtype)
-        if limits is None or limits.min <= value <= limits.max:
-            return value
-    raise ValueError(f"the fill value {str(value)[:60]} is none of {dtype}")
-
-
-def _fill(this: _Stored) -> tuple[float, ...]:
-    values = []
-    if (fill := this.attributes.get("_FillValue")) is not None:
-        values.append(struct.unpack("<d", base64.b64decode(fill))[0] if isinstance(fill, str) else float(fill))
-    if isinstance(missing := this.attributes.get("missing_value"), int | float):
-        values.append(float(missing))
-    return tuple(values)
+def _packing(this: _Stored) -> Packing:
+    fill = this.attributes.get("_FillValue")
+    known = {"_FillValue": struct.unpack("<d", base64.b64decode(fill))[0]} if isinstance(fill, str) else {}
+    return Packing.of(this.dtype, (this.attributes | known).get)
 
 
 def _text(attributes: dict[str, Any], name: str) -> str:
@@ -343,20 +328,19 @@ def _add(found: Found, store: Store, this: _Stored) -> None:
         is_known = values is not None and bool(np.isfinite(values).all())
         coordinates = tuple(values.tolist()) if values is not None and is_known else None
         axes.append(Axis(dim, size, coordinates, units, axis_kind(units, _text(attributes, "standard_name"))))
-    scale, shift = this.attributes.get("scale_factor"), this.attributes.get("add_offset")
+    packing = _packing(this)
     field = Field(
         name=this.name,
         axes=tuple(axes[-3:]),
         num_times=len(store.times) if this.has_time else 0,
-        dtype=this.dtype,
+        dtype=packing.dtype,
         units=_text(this.attributes, "units"),
         long_name=_text(this.attributes, "long_name"),
         standard_name=_text(this.attributes, "standard_name"),
-        fill=_fill(this),
-        packing=None if scale is None and shift is None else (float(scale or 1.0), float(shift or 0.0)),
+        packing=packing,
         chunk_bytes=math.prod(this.chunk) * this.dtype.itemsize,
         filters=(this.compressor,) if this.compressor else (),
-        outer_shape=this.shape[:-3],
+        outer_axes=tuple(axes[:-3]),
     )
     if len(this.shape) < 2:
         found.left_out[this.name] = "one dimension and time only"

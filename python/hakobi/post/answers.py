@@ -11,6 +11,7 @@ import numpy as np
 
 from hakobi.errors import FormatError, HakobiError, InputError
 from hakobi.post.catalogue import OpenStep, Series, Steps, StoreSeries, identifier
+from hakobi.post.dates import rebased
 from hakobi.post.mesh import MeshField
 from hakobi.post.place import Location
 from hakobi.post.pyramid import levels_of as levels_of
@@ -207,27 +208,29 @@ def read_line(opened: OpenStep, field: Field, time: int, first: Sequence[int], l
 
 def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -> dict[str, Any]:
     """One cell over the series: every n-th step, so that there are at most MOST_STEPS; the last one always. Steps that
-    cannot be read have no value."""
+    cannot be read have no value. Times are in the first one's units, whatever date those of others count from."""
     numbers = series.numbers
     stride = max(1, -(-len(numbers) // MOST_STEPS))
     chosen = sorted({*range(0, len(numbers), stride), len(numbers) - 1}) if len(numbers) else []
     points: list[list[Any]] = []
-    units = ""
+    units: tuple[str, str] | None = None
     for place in chosen:
         name = int(numbers[place])
         try:
             opened = steps.get(series, name)
             field = field_of(opened, field_id)
-            units = opened.step.time_units or units
+            own = (opened.step.time_units, opened.step.found.calendar)
+            units = units or (own if opened.step.times else None)
+            times = rebased(opened.step.times, own, units or own)
             count = max(1, field.num_times)
             every = max(1, -(-count // MOST_STEPS))
             for time in range(0, count, every):
-                when = opened.step.times[time] if time < len(opened.step.times) else None
+                when = times[time] if time < len(times) else None
                 value = read_point(opened, field, time, at)
                 points.append([f"{name}.{time}", None if when is None else number(when), number(value)])
         except (FormatError, OSError, KeyError):
             points.append([f"{name}.0", None, None])
-    return {"points": points, "time_units": units, "stride": stride}
+    return {"points": points, "time_units": units[0] if units else "", "stride": stride}
 
 
 def count_steps(series: Series, count: Callable[[Location], int]) -> list[list[int]]:

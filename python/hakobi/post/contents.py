@@ -18,6 +18,7 @@ from hakobi import layout, pending
 from hakobi.errors import HakobiError
 from hakobi.post import zarr_store
 from hakobi.post.catalogue import Series, Steps, StoreSeries, overview_state
+from hakobi.post.dates import rebased
 from hakobi.post.extremes import Extremes, joined, known_extremes, read_extremes
 from hakobi.post.glance import Glance, glance
 from hakobi.post.mesh import MeshField
@@ -127,8 +128,16 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
     if is_series and (staged := staged_text(series.folder / series.prefix.removesuffix("_"))):
         found.notes.append(staged)
     found.numbers = [number + s for number in readable if number >= 0 for s in range(glances[number].num_steps)]
-    found.times = [time for number in readable for time in glances[number].times]
+    found.times, time_units = _times([glances[number] for number in readable])
+    found.time_units = time_units or found.time_units
     return readable
+
+
+def _times(glances: list[Glance]) -> tuple[list[float], str]:
+    """The times of all files, in the units of the first, whatever date those of others count from."""
+    units = next(((each.time_units, each.calendar) for each in glances if each.times), ("", ""))
+    times = [time for each in glances for time in rebased(each.times, (each.time_units, each.calendar), units)]
+    return times, units[0]
 
 
 def _survey(found: Contents, series: Series, steps: Steps, number: int) -> list[FieldContents] | None:

@@ -8,7 +8,10 @@ import re
 
 _SECONDS = {name: seconds for seconds, names in ((1, "s sec second seconds"), (60, "min minute minutes"),
             (3600, "h hour hours"), (86400, "d day days")) for name in names.split()}  # fmt: skip
-_SINCE = re.compile(r"\s*(\w+)\s+since\s+(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T]+(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?)?")
+_SINCE = re.compile(
+    r"\s*(\w+)\s+since\s+(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?)?"
+    r"(?:\s*([+-]\d{1,2})(?::?(\d{2}))?)?(?!\d)"
+)
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _LEAP = (31, 29, *_MONTHS[2:])
 #: Calendars whose years are alike: the lengths of their months.
@@ -22,15 +25,42 @@ def time_text(value: float, units: str, calendar: str = "") -> str:
     >>> time_text(18, "hours since 2011-03-11 05:46:24"), time_text(2.5, "s")
     ('2011-03-11 23:46:24 UTC', '2.5 s')
     """
-    found, calendar = _SINCE.match(units), calendar.lower() or "standard"
-    seconds = value * _SECONDS.get(found[1].lower(), float("nan")) if found else float("nan")
-    if found is None or not abs(seconds) < 1e14:
+    start, calendar = _start_of(units, calendar), calendar.lower() or "standard"
+    seconds = value * start[2] if start else math.nan
+    if start is None or not abs(seconds) < 1e14:
         return f"{value:g} {units or 's'}"
-    year, month, day, hour, minute, second = (int(text or 0) for text in found.groups()[1:])
-    days, rest = divmod(hour * 3600 + minute * 60 + second + math.floor(seconds + 0.5), 86400)
-    y, m, d = _date_of(_day_of(year, month, day, calendar) + days, calendar)
+    days, rest = divmod(start[1] + math.floor(seconds + 0.5), 86400)
+    y, m, d = _date_of(start[0] + days, calendar)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"{y:04}-{m:02}-{d:02} {clock} {'UTC' if calendar in _USUAL else calendar}"
+
+
+def rebased(times: tuple[float, ...], units: tuple[str, str], others: tuple[str, str]) -> tuple[float, ...]:
+    """Times in the units and calendar of others; NaN where they cannot be.
+
+    >>> rebased((0, 12), ("hours since 2000-01-02", ""), ("days since 2000-01-01", "standard"))
+    (1.0, 1.5)
+    """
+    (own, calendar), (other, their_calendar) = units, others
+    if own == other and (calendar or "standard") == (their_calendar or "standard"):
+        return times
+    start, theirs = _start_of(own, calendar), _start_of(other, their_calendar)
+    if start is None or theirs is None or (calendar or "standard") != (their_calendar or "standard"):
+        return (math.nan,) * len(times)
+    between_s = 86400 * (start[0] - theirs[0]) + start[1] - theirs[1]
+    return tuple((between_s + time * start[2]) / theirs[2] for time in times)
+
+
+def _start_of(units: str, calendar: str) -> tuple[int, int, int] | None:
+    """Day in the calendar and second in UTC from which times count, and the seconds of one unit."""
+    found = _SINCE.match(units)
+    unit_s = _SECONDS.get(found[1].lower()) if found else None
+    if found is None or unit_s is None:
+        return None
+    year, month, day, hour, minute, second, east, more = (int(text or 0) for text in found.groups()[1:])
+    zone_s = 3600 * east + (-60 if (found[8] or "").startswith("-") else 60) * more
+    day_number = _day_of(year, month, day, calendar.lower() or "standard")
+    return day_number, 3600 * hour + 60 * minute + second - zone_s, unit_s
 
 
 def _day_of(year: int, month: int, day: int, calendar: str) -> int:

@@ -18,7 +18,7 @@ from hakobi.errors import FormatError
 from hakobi.post import classic, grib, zarr_store
 from hakobi.post.grib_scan import HEAD_BYTES, is_grib
 from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
-from hakobi.post.hdf5 import ERRORS, LOCK, open_hdf5
+from hakobi.post.hdf5 import ERRORS, LOCK, attribute_text, open_hdf5, packing_of
 from hakobi.post.place import Location, OpenFile
 from hakobi.post.reaching import open_location, size_below
 from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
@@ -36,13 +36,16 @@ class Glance:
     layout: tuple[str, ...]
     num_bytes: int
     num_steps: int = 1
+    time_units: str = ""
+    calendar: str = ""
 
 
 def glance(path: Location) -> Glance:
     """Raises FormatError (torn, still being written, of another kind), OSError."""
     if zarr_store.is_store(path):
         store = zarr_store.Store(path)
-        return Glance(tuple(store.times), tuple(store.arrays), size_below(path))
+        told = store.time_texts
+        return Glance(tuple(store.times), tuple(store.arrays), size_below(path), 1, *told)
     file = open_location(path)
     try:
         size = file.identity.num_bytes
@@ -50,11 +53,11 @@ def glance(path: Location) -> Glance:
         if is_grib(head) or path.name.endswith(GRIB_SUFFIXES):
             found = grib.survey(file)
             shapes = (f"{this.name} {this.shape} {this.num_times}" for this in found.fields.values())
-            return Glance(found.times, (*shapes, *found.problems), size)
+            return Glance(found.times, (*shapes, *found.problems), size, 1, found.time_units, found.calendar)
         if head[:3] == b"CDF":
             found = classic.survey(file)
             shapes = (f"{this.name} {this.shape} {this.dtype}" for this in found.fields.values())
-            return Glance(found.times, (*shapes, *found.undrawn), size)
+            return Glance(found.times, (*shapes, *found.undrawn), size, 1, found.time_units, found.calendar)
         with LOCK:
             try:
                 return _of_hdf5(file)
@@ -83,17 +86,18 @@ def _of_hdf5(opened: OpenFile) -> Glance:
         file = open_hdf5(opened).id
     try:
         names = list(h5g.open(file, b"/"))
-        times: tuple[float, ...] = ()
+        times = _Times()
         if b"VTKHDF" in names and _is_own(file, b"VTKHDF"):
             root = h5g.open(file, b"VTKHDF")
             groups = [name for name in _GROUPS if name.rpartition(b"/")[2] in root and _is_own(file, name)]
             names = [group + b"/" + name for group in groups for name in h5g.open(file, group)]
             times = _times(file, [b"VTKHDF/Steps/Values"] if b"Steps" in root else [])
-        times = times or _times(file, names)
-        num_steps = len(times) if times and h5a.exists(file, b"hakobi_steps") else 1
+        times = times if times.values else _times(file, names)
+        num_steps = len(times.values) if times.values and h5a.exists(file, b"hakobi_steps") else 1
     finally:
         file.close()
-    return Glance(times, tuple(name.decode(errors="replace") for name in names), opened.identity.num_bytes, num_steps)
+    layout = tuple(name.decode(errors="replace") for name in names)
+    return Glance(times.values, layout, opened.identity.num_bytes, num_steps, times.units, times.calendar)
 
 
 def _is_own(file: Any, path: bytes) -> bool:
@@ -104,9 +108,18 @@ def _is_own(file: Any, path: bytes) -> bool:
     return all(file.links.get_info(b"/".join(parts[: n + 1])).type == h5l.TYPE_HARD for n in range(len(parts)))
 
 
-def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:
-    from h5py import h5d, h5i, h5o, h5s, h5t
+@dataclass(frozen=True)
+class _Times:
+    values: tuple[float, ...] = ()
+    units: str = ""
+    calendar: str = ""
 
+
+def _times(file: Any, names: list[bytes]) -> _Times:
+    """Those of the variable that is one by its name: rather of several times than of one, and that called time."""
+    from h5py import Dataset, h5d, h5i, h5o, h5t
+
+    found: list[tuple[bool, bool, int, Any]] = []
     for name in filter(partial(_is_own, file), names):
         short = name.decode(errors="replace").rpartition("/")[2].lower()
         if short not in TIME_NAMES and short not in ("values", "timevalue"):
@@ -119,7 +132,9 @@ def _times(file: Any, names: list[bytes]) -> tuple[float, ...]:
         is_number = dataset.get_type().get_class() in (h5t.INTEGER, h5t.FLOAT)
         if is_elsewhere or len(shape) > 1 or math.prod(shape) > MOST_COORDINATES or not is_number:
             continue
-        values = np.empty(shape)
-        dataset.read(h5s.ALL, h5s.ALL, values)
-        return tuple(values.reshape(-1).tolist())
-    return ()
+        found.append((math.prod(shape) < 2, short != "time", len(found), dataset))
+    if not found:
+        return _Times()
+    dataset = Dataset(min(found)[-1])
+    values = packing_of(dataset).values(np.atleast_1d(dataset[()]))
+    return _Times(tuple(map(float, values)), attribute_text(dataset, "units"), attribute_text(dataset, "calendar"))

@@ -170,6 +170,12 @@ class Store:
         parts = [self._doubles("time", i, _TIMES_A_CHUNK) for i in range(math.ceil(num / _TIMES_A_CHUNK))]
         return [float(t) for part in parts for t in part][:num]
 
+    @property
+    def time_texts(self) -> tuple[str, str]:
+        """Units and calendar of the times."""
+        told = self.arrays["time"].attributes if "time" in self.arrays else {}
+        return _text(told, "units"), _text(told, "calendar")
+
     def _doubles(self, name: str, chunk: int, count: int) -> Array:
         key = f"c.{chunk}"
         try:
@@ -305,9 +311,8 @@ def survey(folder: Location) -> Found:
     try:
         for this in store.arrays.values():
             _add(found, store, this)
-        time = store.arrays["time"].attributes if "time" in store.arrays else {}
         found.times = tuple(store.times)
-        found.time_units, found.calendar = _text(time, "units"), _text(time, "calendar")
+        found.time_units, found.calendar = store.time_texts
         found.source = _text(store.attributes, "source")
         texts = (_text(this.attributes, word) for this in store.arrays.values() for word in NAMING_ATTRIBUTES)
         found.fields = with_coordinates_marked(found.fields.values(), texts)

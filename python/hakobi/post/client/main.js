@@ -310,8 +310,11 @@ function pickOnMesh(body, at) {
 
 // Text about what is shown
 
+// A file of several steps has the number of its first.
+const stepOf = (file, time) => Math.max(0, file) + time;
+
 function whenText() {
-  const number = Math.max(0, now.file) + now.time; // a file of several steps has the number of its first
+  const number = stepOf(now.file, now.time);
   if (!now.step) return `step ${number}`;
   if (now.step.label && !now.step.times.length) return now.step.label;
   if (now.step.label) return `${timeText(now.step.times[0], now.step.time_units)} (${now.step.label})`;
@@ -457,11 +460,14 @@ async function showPoint() {
     const found = await getJson(`api/${series.id}/times/${field.id}?${query}`);
     if (key !== askedPoint) return;
     const hasTimes = found.points.some((point) => point[1] !== null); // steps that cannot be read have none
-    const points = found.points.map(([, when, v], n) => [hasTimes ? when : n, v === null ? NaN : Number(v)]).filter(([x]) => x !== null);
-    timesShown = { key, points, xUnits: hasTimes ? found.time_units || 'time' : 'steps', hasTimes };
+    const xs = new Map(found.points.map(([name, when]) => [name, hasTimes ? when : stepOf(...name.split('.').map(Number))]));
+    const points = found.points.map(([name, , v]) => [xs.get(name), v === null ? NaN : Number(v)]).filter(([x]) => x !== null);
+    timesShown = { key, points, xs, hasTimes, units: found.time_units, xUnits: hasTimes ? found.time_units || 'time' : 'steps' };
   }
   if (timesShown.key !== key) { $('times').replaceChildren(); return; }
-  lineChart($('times'), 'The point over the steps', timesShown.points, timesShown.hasTimes ? step.times[now.time] : position(), [timesShown.xUnits, field.units]);
+  const known = timesShown.xs.get(`${now.file}.${now.time}`); // of very many steps not each is asked for
+  const told = !timesShown.hasTimes ? stepOf(now.file, now.time) : step.time_units === timesShown.units ? step.times[now.time] : NaN;
+  lineChart($('times'), 'The point over the steps', timesShown.points, known ?? told, [timesShown.xUnits, field.units]);
   offerCsv($('times'), [timesShown.xUnits, called(field)], timesShown.points, 'times');
 }
 let timesShown = {}; // the points of the last point that was asked for, and which that is

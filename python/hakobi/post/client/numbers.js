@@ -111,7 +111,7 @@ function dateOf(number, calendar) {
   return [100 * centuries + year - 4800 + Math.floor(month / 10), month + 3 - 12 * Math.floor(month / 10), rest - Math.floor((153 * month + 2) / 5) + 1];
 }
 
-const SINCE = /^\s*(\w+)\s+since\s+(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T]+(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?(?:\.\d*)?)?/;
+const SINCE = /^\s*(\w+)\s+since\s+(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?)?(?:\s*([+-]\d{1,2})(?::?(\d{2}))?)?(?!\d)/;
 
 // A time of CF ("seconds since 2011-03-11 05:46:24") as date and clock in its calendar, else the number and its unit.
 export function time(value, units, calendar) {
@@ -120,8 +120,9 @@ export function time(value, units, calendar) {
   const name = (calendar || 'standard').toLowerCase();
   const seconds = found && UNITS[found[1].toLowerCase()] ? Math.round(value * UNITS[found[1].toLowerCase()]) : NaN;
   if (Math.abs(seconds) < 1e14) {
-    const [year, month, day, hour, minute, second] = found.slice(2).map((t) => Number(t || 0));
-    const clock = hour * 3600 + minute * 60 + second + seconds;
+    const [year, month, day, hour, minute, second, east, more] = found.slice(2).map((t) => Number(t || 0));
+    const zone = 3600 * east + ((found[8] || '').startsWith('-') ? -60 : 60) * more;
+    const clock = hour * 3600 + minute * 60 + second - zone + seconds;
     const days = Math.floor(clock / 86400);
     const two = (number) => String(number).padStart(2, '0');
     const [y, m, d] = dateOf(dayOf(year, month, day, name) + days, name);

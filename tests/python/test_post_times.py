@@ -1,0 +1,57 @@
+"""Series whose files count their times from dates of their own, as restarted runs and forecasts write them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from hakobi.post import answers
+from hakobi.post.catalogue import Catalogue, Series, Steps, identifier
+from hakobi.post.contents import contents_of
+
+netcdf = pytest.importorskip("netCDF4")
+
+
+def write(folder: Path, kind: str, units: list[str], times: tuple[float, ...] = (0, 12)) -> Series:
+    for number, text in enumerate(units):
+        with netcdf.Dataset(folder / f"run_{number:06}.nc", "w", format=kind) as file:
+            for name, size in (("time", None), ("y", 3), ("x", 4)):
+                file.createDimension(name, size)
+            file.createVariable("time", "f8", ("time",)).units = text
+            file["time"][:] = times
+            file.createVariable("eta", "f4", ("time", "y", "x"))[:] = np.full((len(times), 3, 4), number)
+    return next(iter(Catalogue(folder).series.values()))
+
+
+@pytest.mark.parametrize("kind", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_times_go_on_where_each_file_has_its_own_date(tmp_path: Path, kind: str) -> None:
+    units = [f"hours since 2000-01-{day:02} 00:00:00" for day in (1, 2, 3)]
+    series = write(tmp_path, kind, [*units[:2], "days since 2000-01-03 03:00 +3"], (0, 1))
+    found = contents_of(series, tmp_path)
+    assert (found.times, found.time_units) == ([0, 1, 24, 25, 48, 72], units[0])
+    told = answers.read_times(series, Steps(tmp_path), identifier("eta"), [0, 0])
+    assert [point[1] for point in told["points"]] == found.times
+    assert told["time_units"] == units[0]
+
+
+def test_times_that_cannot_be_compared_are_none(tmp_path: Path) -> None:
+    series = write(tmp_path, "NETCDF4", ["hours since 2000-01-01", "months since 2000-01-01"])
+    assert contents_of(series, tmp_path).times == pytest.approx([0, 12, math.nan, math.nan], nan_ok=True)
+    told = answers.read_times(series, Steps(tmp_path), identifier("eta"), [0, 0])
+    assert [point[1] for point in told["points"]] == [0, 12, None, None]
+
+
+def test_times_are_listed_of_the_variable_with_several(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "run.nc", "w") as file:
+        file["step"] = 6.0
+        file["time"] = np.array([2, 4], np.int16)
+        file["time"].attrs["scale_factor"] = 0.5
+        file["time"].make_scale("time")
+        file["eta"] = np.zeros((2, 3, 4))
+        file["eta"].dims[0].attach_scale(file["time"])
+    series = next(iter(Catalogue(tmp_path).series.values()))
+    assert contents_of(series, tmp_path).times == [1, 2]

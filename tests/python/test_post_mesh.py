@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 
 from fuzz_post import attack
 from hakobi.errors import FormatError, InputError
-from hakobi.post import indexing, mesh_picture, shapes
-from hakobi.post.catalogue import identifier
+from hakobi.post import answers, indexing, mesh_picture, shapes
+from hakobi.post.catalogue import Catalogue, Steps, identifier
+from hakobi.post.extremes import read_extremes
 from hakobi.post.glance import glance
 from hakobi.post.hdf5 import LOCK
 from hakobi.post.mesh import Mesh
+from hakobi.post.meshes import Shapes
 from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
-from mesh_files import PIECES, ball, block, faces_of_polyhedra, write_mesh, write_moving_mesh
+from mesh_files import PIECES, ball, block, faces_of_polyhedra, write_changing_mesh, write_mesh, write_moving_mesh
 from posting import Client, served, wave, write_step
 
 Array = NDArray[Any]
@@ -110,6 +112,45 @@ def test_times_in_one_file_have_their_own_points_and_values(tmp_path: Path) -> N
     where = shapes.positions(mesh, 1, skin)
     assert area(skin, where) == pytest.approx(24)
     np.testing.assert_allclose(shapes.values(mesh, 1, skin, "p"), where[:, 0] - 10 + 100)
+
+
+def test_meshes_may_have_other_sizes_at_later_times(tmp_path: Path) -> None:
+    path = write_changing_mesh(tmp_path / "run.hdf", [block("hexahedra", (n, 1, 1)) for n in (2, 5, 3)])
+    with served(tmp_path) as client:
+        described = [client.json(f"/api/{identifier('run.hdf')}/-1.{time}")["fields"] for time in range(3)]
+    assert [next(f["shape"] for f in fields if f["name"] == "c") for fields in described] == [[2], [5], [3]]
+    opened_step = Steps(tmp_path).get(next(iter(Catalogue(path).series.values())), -1)
+    assert opened_step.step.mesh is not None
+    field = opened_step.step.mesh.fields["c"]
+    for number, count in enumerate((2, 5, 3)):
+        told = answers.describe_statistics(opened_step, field, number)
+        assert (told["num_values"], told["min"], told["max"]) == (count, 100 * number, 100 * number + count - 1)
+        assert answers.read_point(opened_step, field, number, [count - 1]) == 100 * number + count - 1
+        with pytest.raises(InputError, match="outside"):
+            answers.read_point(opened_step, field, number, [count])
+    assert read_extremes(opened_step.step, field) == (0, 202)
+
+
+@pytest.mark.parametrize("tell_faces", [False, True])
+def test_polyhedra_have_the_faces_of_their_step(tmp_path: Path, tell_faces: bool) -> None:
+    meshes = [block("polyhedra", (n, 1, 1)) for n in (2, 3)]
+    for part in meshes:
+        part.update(faces_of_polyhedra(part))
+    mesh = opened(write_changing_mesh(tmp_path / "run.hdf", meshes, tell_faces))
+    for time, length in enumerate((2, 3)):
+        skin = shapes.surface(mesh, time)
+        assert area(skin, shapes.positions(mesh, time, skin)) == pytest.approx(4 * length + 2)
+
+
+def test_cells_may_be_blanked_at_some_times(tmp_path: Path) -> None:
+    path = write_moving_mesh(tmp_path / "moving.hdf", block("hexahedra", (3, 1, 1)))
+    with h5py.File(path, "a") as file:
+        file["VTKHDF/CellData/vtkGhostType"] = np.array([0, 0, 0, 32, 0, 0], np.uint8)
+        file["VTKHDF/Steps/CellDataOffsets/vtkGhostType"] = [0, 3]
+    step = Steps(tmp_path).get(next(iter(Catalogue(path).series.values())), -1)
+    made = Shapes()
+    drawn = [set(made.placed(step, time, "surface", 3).shape.cells.tolist()) for time in (0, 1)]
+    assert drawn == [{0, 1, 2}, {1, 2}]
 
 
 def test_the_description_of_a_moving_mesh_is_of_its_time(tmp_path: Path) -> None:

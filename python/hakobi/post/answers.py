@@ -50,7 +50,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
     axes: dict[str, Any] = {}
     winds = winds_of(step)
     fields = []
-    for field in step.all_fields():
+    for field in (step.at(each, time) for each in step.all_fields()):
         names = []
         for axis in field.axes:
             key = f"{axis.name}/{axis.size}"
@@ -139,6 +139,7 @@ def _describe_axis(axis: Axis) -> dict[str, Any]:
 def describe_statistics(opened: OpenStep, field: Field, time: int) -> dict[str, Any]:
     """The statistics of one field at one time: from the overview, else of a sample (all of a small field). Of layers,
     whose ranges differ, each level's percentiles and extremes are `planes`, where that is quick."""
+    field = opened.step.at(field, time)
     told = _field_statistics(opened, field, time)
     if len(field.shape) < 3 or not field.axes[0].is_layered or field.num_bytes > _PLANES_BYTES:
         return told
@@ -186,6 +187,7 @@ def _sample(opened: OpenStep, field: Field, time: int) -> Any:
 
 def read_point(opened: OpenStep, field: Field, time: int, at: Sequence[int]) -> float:
     """The exact value of one cell. Raises InputError outside the field."""
+    field = opened.step.at(field, time)
     if len(at) != len(field.shape) or any(not 0 <= i < n for i, n in zip(at, field.shape, strict=True)):
         raise InputError("the point lies outside the field")
     return float(opened.step.read(field.name, time, tuple((i, i + 1) for i in at)).item())

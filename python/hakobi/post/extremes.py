@@ -49,8 +49,9 @@ def joined(pairs: list[Extremes]) -> Extremes | None:
 def _slabs(step: Step, this: Field, time: int) -> Iterator[Array]:
     if isinstance(this, MeshField):
         assert step.mesh is not None
-        for start in range(0, this.shape[0], PIECE):
-            yield step.mesh.read(this.name, time, start, min(this.shape[0], start + PIECE))
+        size = step.mesh.at(this, time).shape[0]
+        for start in range(0, size, PIECE):
+            yield step.mesh.read(this.name, time, start, min(size, start + PIECE))
         return
     shape = this.shape
     row_bytes = max(1, math.prod(shape[1:]) * this.dtype.itemsize)

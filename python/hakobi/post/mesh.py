@@ -5,6 +5,7 @@ Nothing is held in memory but a piece of the arrays at a time; hakobi/post/shape
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -157,12 +158,13 @@ class Mesh:
         return last.cells_before + last.num_cells
 
     def cells_key(self, time: int) -> str:
-        """Equal for equal cells, be it in other steps."""
-        return f"{self._arrays['Connectivity'].key} {self._arrays['Offsets'].key} {self.parts(time)}"
+        """Equal for equal cells of which the same are drawn, be it in other steps."""
+        ghosts = f" {self._arrays[GHOSTS].key} {self._first_row(GHOSTS, time)}" if GHOSTS in self._arrays else ""
+        return f"{self._arrays['Connectivity'].key} {self._arrays['Offsets'].key} {self.parts(time)}{ghosts}"
 
     def points_key(self, time: int) -> str:
         """Equal for equal points."""
-        return f"{self._arrays['Points'].key} {self.parts(time)[0].point}"
+        return f"{self._arrays['Points'].key} {self.parts(time)[0].point} {self.num_points(time)}"
 
     def key(self, time: int) -> str:
         """Equal for equal cells and points."""
@@ -200,26 +202,35 @@ class Mesh:
         field = self.fields[name]
         return _component(field, self._arrays[field.dataset].at(rows, self._base(field, time)))
 
+    def at(self, field: MeshField, time: int) -> MeshField:
+        """The field with the size that the mesh has at a time."""
+        size = self.num_points(time) if field.location == "point" else self.num_cells(time)
+        return dataclasses.replace(field, axes=(dataclasses.replace(field.axes[0], size=size),))
+
     def place_of(self, field: MeshField, time: int) -> tuple[int, int]:
         """The first row of a field's values in its data set, and how many numbers a row is; 0: it has no columns."""
         return self._base(field, time), (*self._arrays[field.dataset].shape, 0)[1]
 
     def _base(self, field: MeshField, time: int) -> int:
-        if field.dataset in self._bases:
-            return self._bases[field.dataset][min(time, len(self._bases[field.dataset]) - 1)]
+        return self._first_row(field.dataset, time, field.location)
+
+    def _first_row(self, dataset: str, time: int, location: str = "cell") -> int:
+        if dataset in self._bases:
+            return self._bases[dataset][min(time, len(self._bases[dataset]) - 1)]
         part = self.parts(time)[0]
-        return part.point if field.location == "point" else part.cell
+        return part.point if location == "point" else part.cell
 
     def pieces(self, time: int) -> Iterator[Cells]:
         """All cells, a piece at a time. Raises FormatError where their numbers lead nowhere."""
         for part in self.parts(time):
             for start in range(0, part.num_cells, PIECE):
-                yield self._cells(part, start, min(part.num_cells, start + PIECE))
+                yield self._cells(part, time, start, min(part.num_cells, start + PIECE))
 
-    def _cells(self, part: Part, start: int, stop: int) -> Cells:
+    def _cells(self, part: Part, time: int, start: int, stop: int) -> Cells:
         types = self._arrays["Types"].read(part.cell + start, part.cell + stop)
         if GHOSTS in self._arrays:
-            ghosts = self._arrays[GHOSTS].read(part.cell + start, part.cell + stop)
+            first = self._first_row(GHOSTS, time) + part.cells_before
+            ghosts = self._arrays[GHOSTS].read(first + start, first + stop)
             types = np.where(ghosts & _NOT_HERE, 0, types)
         ends = self._arrays["Offsets"].read(part.offset + start, part.offset + stop + 1).astype(np.int64)
         counts = np.diff(ends)

@@ -238,6 +238,11 @@ class Step:
         if self.mesh is not None:
             yield from self.mesh.fields.values()
 
+    def at(self, this: Field, time: int) -> Field:
+        """The field as it is at a time: a mesh may have other sizes then."""
+        is_of_mesh = self.mesh is not None and this.name not in self.fields
+        return self.mesh.at(self.mesh.fields[this.name], time) if self.mesh and is_of_mesh else this
+
     def read(self, name: str, time: int, box: Box) -> Array:
         """Values of a box (start and stop a direction), float32 or float64, NaN where the file says that there is no
         value. Raises FormatError where the file is shorter than it says, OSError where the storage fails."""

@@ -9,8 +9,10 @@ link is resolved here, and only to a regular file below the root.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import posixpath
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from hakobi.post.source import MOST_FIELDS, Axis, Found
 
 _MOST_PARTS, _MOST_STEPS, _MOST_POINTS = 1 << 20, 1 << 20, 1 << 30
 _COUNTS = ("NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds")
+#: First rows of the arrays of faces at each step, in the order of these.
+_FACE_STEPS = ("FaceConnectivityOffsets", "FaceOffsetsOffsets", "PolyhedronToFaceIdOffsets")
 _TIMES = ("TimeValue", "time", "Time")
 
 
@@ -175,7 +179,7 @@ class _Survey:
             raise FormatError(f"{self._opener.files[0].path.name} is no whole VTKHDF file: its parts are not counted")
         found = self._opener.find("VTKHDF/Steps")
         if found is None:
-            return (), [self._parts(points, cells, ids, (0, 0, 0, 0))]
+            return (), [self._parts(points, cells, ids, (0, 0, 0, 0), self._first_faces(0, ()))]
         values = self._numbers_in("Steps/Values")
         if values is None or values[1].size > _MOST_STEPS or values[1].dtype.kind not in "iuf":
             raise FormatError(f"{self._opener.files[0].path.name} is damaged: its steps have no times")
@@ -183,15 +187,17 @@ class _Survey:
         firsts = [self._of_steps(name, len(times)) for name in
                   ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets")]  # fmt: skip
         counts = self._numbers("Steps/NumberOfParts", _MOST_STEPS) or [1] * len(times)
+        face_firsts = [self._numbers(f"Steps/{name}", _MOST_STEPS) for name in _FACE_STEPS]
         made: dict[tuple[int, ...], list[Part]] = {}
         steps = []
-        for place, count in zip(zip(*firsts, strict=True), counts, strict=True):
+        for number, (place, count) in enumerate(zip(zip(*firsts, strict=True), counts, strict=True)):
             a, b = place[0], place[0] + count
             if not 0 < count <= len(points) - a:
                 raise FormatError(f"{self._opener.files[0].path.name} is damaged: a step has parts that are not there")
-            key = (*place, count)
+            faces = self._first_faces(a, [each[number] for each in face_firsts if number < len(each)])
+            key = (*place, count, *faces)
             if key not in made:
-                made[key] = self._parts(points[a:b], cells[a:b], ids[a:b], place)
+                made[key] = self._parts(points[a:b], cells[a:b], ids[a:b], place, faces)
             steps.append(made[key])
         return times, steps
 
@@ -201,10 +207,18 @@ class _Survey:
             raise FormatError(f"{self._opener.files[0].path.name} is damaged: {name} is not one number a step")
         return numbers
 
-    def _parts(self, points: list[int], cells: list[int], ids: list[int], first: tuple[int, ...]) -> list[Part]:
+    def _first_faces(self, part: int, told: Sequence[int]) -> tuple[int, int, int]:
+        """First rows of FaceConnectivity, FaceOffsets and PolyhedronToFaces from a part on: as the steps tell, else
+        behind those of the parts before it. Of offsets each part has one more than of faces."""
+        before = told if len(told) == len(_FACE_STEPS) else [sum(counts[:part]) for counts in self._face_counts]
+        return (before[0], before[1] + part, before[2]) if before else (0, 0, 0)
+
+    def _parts(
+        self, points: list[int], cells: list[int], ids: list[int], first: tuple[int, ...], first_faces: Sequence[int]
+    ) -> list[Part]:
         part_first, point, cell, connectivity = first
         offset = cell + part_first
-        faces, face_counts = [0, 0, 0, 0], self._face_counts()
+        faces, face_counts = [*first_faces, offset], self._face_counts
         needed = {
             "Points": point + sum(points), "Types": cell + sum(cells), "Connectivity": connectivity + sum(ids),
             "Offsets": offset + sum(cells) + len(cells),
@@ -237,6 +251,7 @@ class _Survey:
                 faces = [faces[0] + taken[0], faces[1] + taken[1] + 1, faces[2] + taken[2], faces[3] + c + 1]
         return parts
 
+    @functools.cached_property
     def _face_counts(self) -> list[list[int]]:
         if "FaceOffsets" not in self._arrays:
             return []
@@ -268,11 +283,11 @@ class _Survey:
             return
         dataset = found[1]
         self._arrays[place] = Rows(*found)
-        if place == GHOSTS:
-            return
         bases = self._numbers(f"Steps/{place.replace('Data/', 'DataOffsets/', 1)}", _MOST_STEPS)
         if bases:
             self._bases[place] = bases
+        if place == GHOSTS:
+            return
         width = dataset.shape[1] if dataset.ndim == 2 else 1
         axis = Axis("points" if location == "point" else "cells", size)
         for suffix, component in _components(width):

@@ -126,6 +126,27 @@ def test_every_value_is_where_eccodes_says(tmp_path: Path, name: str, edition: i
         assert np.abs(shown[rows, columns] - values).max() < 2
 
 
+@pytest.mark.parametrize("edition", [1, 2])
+@pytest.mark.parametrize("rows", [slice(8, 56), slice(4, 20)])
+def test_a_part_of_a_gaussian_grid_has_its_latitudes(tmp_path: Path, edition: int, rows: slice) -> None:
+    """From 22 degrees off either pole, or of the north alone."""
+    latitudes = np.degrees(np.arcsin(np.polynomial.legendre.leggauss(64)[0]))[::-1][rows]
+    keys = {"N": "32", "Ni": "128", "Nj": str(len(latitudes))}
+    keys |= {f"latitudeOf{word}GridPointInDegrees": f"{latitudes[at]:.6f}" for word, at in (("First", 0), ("Last", -1))}
+    grid = grib_grid.grid_of(encoded(tmp_path, f"regular_gg_pl_grib{edition}", **keys))
+    assert isinstance(grid, grib_grid.Grid)
+    np.testing.assert_allclose(grid.latitudes, latitudes[::-1], atol=1e-6)
+
+
+def test_degrees_may_be_counted_in_other_units(tmp_path: Path) -> None:
+    keys = {"basicAngleOfTheInitialProductionDomain": "1", "subdivisionsOfBasicAngle": "1000", "Ni": "8", "Nj": "6"}
+    corners = {"latitudeOfFirst": 35, "latitudeOfLast": 10, "longitudeOfFirst": 0, "longitudeOfLast": 70}
+    keys |= {f"{word}GridPoint": str(1000 * degrees) for word, degrees in corners.items()}
+    grid = grib_grid.grid_of(encoded(tmp_path, "regular_ll_sfc_grib2", **keys))
+    assert isinstance(grid, grib_grid.Grid)
+    assert (grid.latitudes[[0, -1]].tolist(), grid.longitudes[[0, -1]].tolist()) == ([10, 35], [0, 70])
+
+
 def test_levels_steps_members_and_grids_of_one_file(tmp_path: Path) -> None:
     parts = [
         encoded(tmp_path, "regular_ll_pl_grib2", shortName="t", level=str(level), stepRange=str(step), **more)

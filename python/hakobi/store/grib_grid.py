@@ -174,8 +174,12 @@ def _of_edition_2(message: bytes) -> Grid | Projection:
     columns, rows = _number(grid, 31, 4), _number(grid, 35, 4)
     size = grid[10]
     lengths = tuple(_number(grid, 73 + size * n, size) for n in range(rows)) if size and rows < len(grid) else ()
-    corners = [_number(grid, octet, 4, True) / 1e6 for octet in (47, 51, 56, 60)]
-    return _grid(columns, rows, lengths, corners, template == 40, grid[71], has_gaps, grid)
+    basic, parts = _number(grid, 39, 4), _number(grid, 43, 4)
+    is_usual = basic in (0, 0xFFFFFFFF) or parts in (0, 0xFFFFFFFF)
+    unit = 1e6 if is_usual else parts / basic
+    corners = [_number(grid, octet, 4, True) / unit for octet in (47, 51, 56, 60)]
+    num_parallels = _number(grid, 68, 4) if template == 40 else 0
+    return _grid(columns, rows, lengths, corners, num_parallels, grid[71], has_gaps, grid)
 
 
 def _of_edition_1(message: bytes) -> Grid | Projection:
@@ -192,7 +196,8 @@ def _of_edition_1(message: bytes) -> Grid | Projection:
     is_reduced = columns == 0xFFFF and place != 255
     lengths = tuple(_number(grid, place + 4 * grid[3] + 2 * n, 2) for n in range(rows)) if is_reduced else ()
     corners = [_number(grid, octet, 3, True) / 1e3 for octet in (11, 14, 18, 21)]
-    return _grid(columns, rows, lengths, corners, kind == 4, grid[27], bool(flags & 0x40), grid)
+    num_parallels = _number(grid, 26, 2) if kind == 4 else 0
+    return _grid(columns, rows, lengths, corners, num_parallels, grid[27], bool(flags & 0x40), grid)
 
 
 @functools.lru_cache(8)
@@ -200,20 +205,27 @@ def _gaussian(rows: int) -> Array:
     return np.degrees(np.arcsin(np.polynomial.legendre.leggauss(rows)[0]))
 
 
+def _latitudes(south: float, north: float, rows: int, num_parallels: int) -> Array:
+    """Those of rows from the south: of a Gaussian grid, which may be a part of the globe's, with so many parallels
+    between a pole and the equator; even ones for 0, and for more parallels than are computed in a moment."""
+    if 0 < 2 * num_parallels <= 1024:
+        known = _gaussian(2 * num_parallels)
+        first = int(np.abs(known - south).argmin())
+        part: Array = known[first : first + rows]
+        if len(part) == rows and max(abs(part[0] - south), abs(part[-1] - north)) < 1e-2:
+            return part
+    return np.linspace(south, north, rows)
+
+
 def _grid(
-    columns: int, rows: int, lengths: tuple[int, ...], corners: list[float], is_gaussian: bool, scanning: int,
+    columns: int, rows: int, lengths: tuple[int, ...], corners: list[float], num_parallels: int, scanning: int,
     has_gaps: bool, description: bytes,
 ) -> Grid:  # fmt: skip
     width = max(lengths, default=columns)
     if not (1 < rows <= 1 << 20 and 1 < width <= 1 << 20 and rows * width <= _MOST_CELLS):
         raise InputError("its grid is no map")
     lat1, lon1, lat2, lon2 = corners
-    if is_gaussian and rows % 2 == 0 and rows <= 10_000 and abs(lat1) > 45 and abs(lat1 + lat2) < 1e-3:
-        latitudes = _gaussian(rows) if rows <= 1024 else None
-    else:
-        latitudes = None
-    if latitudes is None:
-        latitudes = np.linspace(min(lat1, lat2), max(lat1, lat2), rows)
+    latitudes = _latitudes(min(lat1, lat2), max(lat1, lat2), rows, num_parallels)
     if lengths:  # all the way round
         longitudes = lon1 + np.arange(width) * (360 / width)
     else:

@@ -26,7 +26,7 @@ from hakobi.post.source import (
     Axis,
     Field,
     Found,
-    axis_kind,
+    axis_of,
     is_time,
     time_rank,
     with_coordinates_marked,
@@ -259,14 +259,11 @@ class _Survey:
         if dimension not in self._axes:
             name, size = self._head.dimensions[dimension][0], self._size(dimension)
             scale = self._by_name.get(name)
-            values: list[float] = []
-            units = standard = ""
             if scale is not None and scale.dimensions == (dimension,):
-                values, units, standard = self._values(scale), _text(scale, "units"), _text(scale, "standard_name")
-            is_good = len(values) == size and bool(np.isfinite(values).all())
-            self._axes[dimension] = Axis(
-                name, size, tuple(values) if is_good else None, units, axis_kind(units, standard)
-            )
+                made = axis_of(name, size, np.array(self._values(scale)), partial(_text, scale))
+            else:
+                made = Axis(name, size)
+            self._axes[dimension] = made
         return self._axes[dimension]
 
 

@@ -28,7 +28,7 @@ from hakobi.post.source import (
     Box,
     Field,
     Found,
-    axis_kind,
+    axis_of,
     is_time,
     time_rank,
     with_coordinates_marked,
@@ -332,14 +332,12 @@ class _Survey:
     @staticmethod
     def _axis_of_scale(scale: Any, size: int) -> Axis:
         name = str(scale.name).rpartition("/")[2]
-        units, standard = attribute_text(scale, "units"), attribute_text(scale, "standard_name")
         is_pure = attribute_text(scale, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
-        coordinates = None
+        values = None
         has_numbers = scale.shape == (size,) and scale.dtype.kind in "fiu" and not is_elsewhere(scale)
         if not is_pure and has_numbers and size <= MOST_COORDINATES:
             values = packing_of(scale).values(scale[()]).astype(np.float64)
-            coordinates = tuple(float(v) for v in values) if np.isfinite(values).all() else None
-        return Axis(name, size, coordinates, units, axis_kind(units, standard))
+        return axis_of(name, size, values, partial(attribute_text, scale))
 
 
 def packing_of(dataset: Any) -> Packing:

@@ -25,7 +25,7 @@ from hakobi.post.mesh import MeshField
 from hakobi.post.painting import add_bar, painted
 from hakobi.post.place import Location, location_of
 from hakobi.post.reduction import statistics_of
-from hakobi.post.rulers import cell_text, edges, index_of, is_even, place_text
+from hakobi.post.rulers import cell_text, edges, falls, index_of, is_even, place_text
 from hakobi.post.source import Axis, Field, default_field, find_field
 
 Array = NDArray[Any]
@@ -316,9 +316,9 @@ def _draw(
             painted(values, limits, table), origin="lower", extent=extent, interpolation="nearest",
             aspect=_aspect(row_axis, column_axis, extent),
         )  # fmt: skip
-        if extent[0] > extent[1]:
+        if falls(column_axis):
             axes.invert_xaxis()
-        if (extent[2] > extent[3]) != (row_axis.is_down and is_even(row_axis)):
+        if falls(row_axis) != row_axis.is_down:
             axes.invert_yaxis()
         if (row_axis.kind, column_axis.kind) == ("lat", "lon") and is_even(row_axis) and is_even(column_axis):
             if coast:
@@ -329,7 +329,7 @@ def _draw(
             if not is_even(axis):
                 shown.set_major_locator(MaxNLocator(integer=True))
                 shown.set_major_formatter(partial(cell_text, axis))
-            elif axis.is_down:
+            elif axis.is_down and axis.is_layered:
                 shown.set_major_locator(MaxNLocator(integer=True))
             elif axis.kind:
                 shown.set_major_formatter(partial(place_text, axis))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from hakobi.post.source import Axis
@@ -20,7 +18,12 @@ def index_of(axis: Axis, text: str) -> int:
     if axis.coordinates is None or not units or not text.endswith(units):
         return int(text)
     value = float(text.removesuffix(units))
-    return next((n for n, known in enumerate(axis.coordinates) if math.isclose(known, value, rel_tol=1e-6)), -1)
+
+    def is_same(known: float) -> bool:
+        away = (known - value + 180) % 360 - 180 if axis.kind == "lon" else known - value
+        return abs(away) <= 1e-6 * max(abs(known), abs(value))
+
+    return next((n for n, known in enumerate(axis.coordinates) if is_same(known)), -1)
 
 
 def edges(axis: Axis) -> tuple[float, float]:
@@ -30,6 +33,15 @@ def edges(axis: Axis) -> tuple[float, float]:
     first, last = axis.coordinates[0], axis.coordinates[-1]
     half = (last - first) / (axis.size - 1) / 2
     return first - half, last + half
+
+
+def falls(axis: Axis) -> bool:
+    """Whether coordinates are less from cell to cell.
+
+    >>> falls(Axis("p", 2, (500.0, 250.0))), falls(Axis("x", 2))
+    (True, False)
+    """
+    return axis.coordinates is not None and axis.coordinates[-1] < axis.coordinates[0]
 
 
 def is_even(axis: Axis) -> bool:

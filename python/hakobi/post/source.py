@@ -97,10 +97,30 @@ def axis_kind(units: str, standard_name: str) -> str:
     >>> axis_kind("degrees_east", "")
     'lon'
     """
-    units = units.lower()
-    if standard_name == "latitude" or units in {"degrees_north", "degree_north"}:
+    found = _DEGREES.fullmatch(units.lower())
+    if standard_name == "latitude" or (found and found[1] == "n"):
         return "lat"
-    return "lon" if standard_name == "longitude" or units in {"degrees_east", "degree_east"} else ""
+    return "lon" if standard_name == "longitude" or found else ""
+
+
+#: CF's six ways to write each (4.1, 4.2).
+_DEGREES = re.compile(r"degrees?_?(n|e)(?:orth|ast)?")
+_PRESSURES = {"pa", "hpa", "kpa", "mbar", "millibar", "millibars", "mb", "bar", "dbar", "decibar", "decibars"}
+
+
+def axis_of(name: str, size: int, values: Array | None, attribute: Callable[[str], str]) -> Axis:
+    """An axis by its coordinates and their attributes. Longitudes across the date line go on: 179, 181.
+
+    >>> axis_of("x", 3, np.array([178.0, 179, -180]), {"units": "degrees_east"}.get).coordinates
+    (178.0, 179.0, 180.0)
+    """
+    units, positive, standard_name = (attribute(word) or "" for word in ("units", "positive", "standard_name"))
+    kind, coordinates = axis_kind(units, standard_name), None
+    if values is not None and len(values) == size and np.isfinite(values).all():
+        is_cut = kind == "lon" and bool((np.abs(np.diff(values)) > 180).any())
+        coordinates = tuple(map(float, np.unwrap(values, period=360) if is_cut else values))
+    is_down = positive.lower() == "down" or (units.lower() in _PRESSURES and positive.lower() != "up")
+    return Axis(name, size, coordinates, units, kind, is_down)
 
 
 @dataclass(frozen=True)

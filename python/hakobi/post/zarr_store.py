@@ -13,6 +13,7 @@ import math
 import re
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,10 @@ from hakobi.post.source import (
     MOST_FIELDS,
     NAMING_ATTRIBUTES,
     Array,
-    Axis,
     Box,
     Field,
     Found,
-    axis_kind,
+    axis_of,
     with_coordinates_marked,
 )
 
@@ -327,12 +327,10 @@ def _add(found: Found, store: Store, this: _Stored) -> None:
     axes = []
     for dim, size in zip(this.dims, this.shape, strict=True):
         attributes = store.arrays[dim].attributes if dim in store.arrays else {}
-        values, units = store.line(dim), _text(attributes, "units")
+        values = store.line(dim)
         if values is not None and len(values) != size:
             raise ValueError(f"{this.name} has {size} points along {dim}, which has {len(values)}")
-        is_known = values is not None and bool(np.isfinite(values).all())
-        coordinates = tuple(values.tolist()) if values is not None and is_known else None
-        axes.append(Axis(dim, size, coordinates, units, axis_kind(units, _text(attributes, "standard_name"))))
+        axes.append(axis_of(dim, size, values, partial(_text, attributes)))
     packing = _packing(this)
     field = Field(
         name=this.name,

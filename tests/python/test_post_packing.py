@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hakobi.post import answers
+from hakobi.post.catalogue import Catalogue, Steps, identifier
 from hakobi.post.opening import open_step
+from hakobi.post.picture import picture
 from hakobi.post.source import Step
 
 netcdf = pytest.importorskip("netCDF4")
@@ -140,3 +143,26 @@ def test_times_are_known_by_their_units(tmp_path: Path, kind: str) -> None:
 
     with open_step(write(tmp_path / "run.nc", kind, fill)) as step:
         assert (step.fields["eta"].num_times, step.times) == (2, (1.0, 2.0))
+
+
+def test_fields_along_other_times_have_their_dates(tmp_path: Path, kind: str) -> None:
+    """As forcing of ocean models has them: each field with times of its own."""
+
+    def fill(file: Any) -> None:
+        variable(file, "time", "f8", ("time",), [1, 2], units="days since 2000-01-01")
+        variable(file, "run", "f8", ("run",), [2, 4, 6], units="hours since 2000-03-01")
+        variable(file, "eta", "f4", ("time", "y", "x"), np.zeros((2, 5, 6)))
+        variable(file, "wind", "f4", ("run", "y", "x"), np.arange(90).reshape(3, 5, 6))
+
+    path = write(tmp_path / "run.nc", kind, fill)
+    told: list[str] = []
+    for name, step in (("eta", "0.1"), ("wind", "0.1"), ("wind", "last")):
+        picture(path, tmp_path / "a.png", field=name, step=step, tell=told.append)
+    assert [text.partition(" (")[0] for text in told] == [
+        "eta, step 1, 2000-01-03 00:00:00 UTC",
+        "wind, step 1, 2000-03-01 04:00:00 UTC",
+        "wind, step 2, 2000-03-01 06:00:00 UTC",
+    ]
+    opened = next(iter(Catalogue(path).series.values()))
+    points = answers.read_times(opened, Steps(tmp_path), identifier("wind"), [0, 0])
+    assert (points["time_units"], points["points"][2]) == ("hours since 2000-03-01", ["-1.2", 6, 60])

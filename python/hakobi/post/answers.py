@@ -16,7 +16,7 @@ from hakobi.post.mesh import MeshField
 from hakobi.post.place import Location
 from hakobi.post.pyramid import levels_of as levels_of
 from hakobi.post.reduction import statistics_of
-from hakobi.post.source import Axis, Field, default_field
+from hakobi.post.source import Axis, Field, Times, default_field
 from hakobi.post.wind import wind_over, winds_of
 
 _WHOLE_BYTES = 16 << 20
@@ -72,6 +72,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
                 "has_overview": has_overview,
                 "is_on_map": field.on_map is not None,
                 "wind": [identifier(part.name) for part in wind_over(winds, field) or ()] or None,
+                **(_describe_times(field.own_times) if field.own_times else {}),
                 **(_describe_place(opened, field, time) if isinstance(field, MeshField) else {}),
             }
         )
@@ -80,9 +81,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
         "path": str(step.path),
         "num_bytes": step.num_bytes_at(time),
         "overview_bytes": opened.overview.num_bytes if opened.overview else 0,
-        "times": [number(t) for t in step.times],
-        "time_units": step.time_units,
-        "calendar": step.found.calendar,
+        **_describe_times(Times(step.times, step.time_units, step.found.calendar)),
         "axes": axes,
         "fields": fields,
         "default": first.name if (first := default_field(step)) else "",
@@ -92,6 +91,11 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
         "is_of_time": len(step.times) > 1 and step.found.kind in ("vtkhdf", "zarr"),
         **_describe_mesh(opened, time),
     }
+
+
+def _describe_times(times: Times) -> dict[str, Any]:
+    told = [number(time) for time in times.values]
+    return {"times": told, "time_units": times.units, "calendar": times.calendar}
 
 
 def _describe_place(opened: OpenStep, field: MeshField, time: int) -> dict[str, Any]:
@@ -221,9 +225,10 @@ def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -
         try:
             opened = steps.get(series, name)
             field = field_of(opened, field_id)
-            own = (opened.step.time_units, opened.step.found.calendar)
-            units = units or (own if opened.step.times else None)
-            times = rebased(opened.step.times, own, units or own)
+            told = opened.step.times_of(field)
+            own = (told.units, told.calendar)
+            units = units or (own if told.values else None)
+            times = rebased(told.values, own, units or own)
             count = max(1, field.num_times)
             every = max(1, -(-count // MOST_STEPS))
             for time in range(0, count, every):

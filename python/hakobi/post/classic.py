@@ -7,8 +7,7 @@ values lie, which no library tells. So there is no further dependency, and nothi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +25,7 @@ from hakobi.post.source import (
     Axis,
     Field,
     Found,
+    Times,
     axis_of,
     is_time,
     time_rank,
@@ -178,7 +178,7 @@ class _Survey:
         fields = with_coordinates_marked(found.fields.values(), texts)
         naming = {name: _text(self._by_name[name], "coordinates") for name in fields}
         found.fields = on_maps(fields.values(), naming, lambda name: self._flat(fields.get(name)))
-        found.times, found.time_units, found.calendar = self._times_of(fields.values())
+        self._take_times(found)
         return found
 
     def _is_narrow(self, variable: _Variable, shape: tuple[int, ...]) -> bool:
@@ -237,9 +237,9 @@ class _Survey:
         values = np.ndarray((max(0, count),), variable.dtype, data, strides=(stride,))
         return [float(v) for v in _packing(variable).values(values)] if count == size else []
 
-    def _times_of(self, fields: Iterable[Field]) -> tuple[tuple[float, ...], str, str]:
-        """The times of the file's steps, with units and calendar."""
-        along = {self._by_name[field.name].dimensions[0] for field in fields if field.num_times}
+    def _take_times(self, found: Found) -> None:
+        """The times of the file's steps, and those of fields along others."""
+        along = {self._by_name[field.name].dimensions[0] for field in found.fields.values() if field.num_times}
 
         def is_scale(variable: _Variable) -> bool:
             return variable.name in (self._head.dimensions[d][0] for d in variable.dimensions)
@@ -251,9 +251,20 @@ class _Survey:
         records = (v for v in self._head.variables if len(v.dimensions) == 1 and self._is_record(v) and is_scale(v))
         times = {v.name: v for v in (*self._times, *records)}.values()
         if not times:
-            return (), "", ""
+            return
         first = min(times, key=rank)
-        return tuple(self._values(first)), _text(first, "units"), _text(first, "calendar")
+        told = self._times_in(first)
+        found.times, found.time_units, found.calendar = told.values, told.units, told.calendar
+        if not first.dimensions:
+            return
+        for name, field in found.fields.items():
+            dimensions = self._by_name[name].dimensions[:1]
+            if field.num_times and dimensions != first.dimensions:
+                own = next((self._times_in(v) for v in times if v.dimensions == dimensions and is_scale(v)), Times())
+                found.fields[name] = replace(field, own_times=own)
+
+    def _times_in(self, variable: _Variable) -> Times:
+        return Times(tuple(self._values(variable)), _text(variable, "units"), _text(variable, "calendar"))
 
     def _axis(self, dimension: int) -> Axis:
         if dimension not in self._axes:

@@ -28,6 +28,7 @@ from hakobi.post.source import (
     Box,
     Field,
     Found,
+    Times,
     axis_of,
     is_time,
     time_rank,
@@ -161,7 +162,7 @@ class _Survey:
         self._left_out: dict[str, str] = {}
         self._axes: dict[Any, Axis] = {}
         self._times: list[str] = []  # variables of times
-        self._time_scales: set[str] = set()  # of those that fields are along
+        self._scales_of: dict[str, str] = {}  # the dimension scale of each field that is along times
 
     def take(self) -> Found:
         import h5py
@@ -190,7 +191,7 @@ class _Survey:
             if reason in _NARROW:
                 found.undrawn[name] = self._narrow(name, dataset)
         self._left_out.update(self._broken_links())
-        found.times, found.time_units, found.calendar = self._times_of_fields()
+        self._take_times(found)
         texts = (attribute_text(self._file[name], word) for name in names for word in NAMING_ATTRIBUTES)
         fields = with_coordinates_marked(self._fields.values(), texts)
         naming = {name: attribute_text(self._file[name], "coordinates") for name in fields}
@@ -228,20 +229,38 @@ class _Survey:
         is_numbers = dataset.dtype.kind in "fiu" and dataset.size <= MOST_COORDINATES and not is_elsewhere(dataset)
         return dataset.ndim < 2 and is_numbers and is_time(name, partial(attribute_text, dataset))
 
-    def _times_of_fields(self) -> tuple[tuple[float, ...], str, str]:
-        """The times of the file's steps, with units and calendar."""
+    def _take_times(self, found: Found) -> None:
+        """The times of the file's steps, and those of fields along others."""
         sizes = {field.num_times for field in self._fields.values() if field.num_times}
+        scales = set(self._scales_of.values())
 
         def rank(name: str) -> tuple[bool, ...]:
             dataset = self._file[name]
-            is_of_fields = f"/{name}" in self._time_scales or (not self._time_scales and dataset.size in sizes)
+            is_of_fields = f"/{name}" in scales or (not scales and dataset.size in sizes)
             return time_rank(name, attribute_text(dataset, "standard_name"), is_of_fields)
 
         if not self._times:
-            return (), "", ""
-        dataset = self._file[min(self._times, key=rank)]
-        times = tuple(map(float, np.atleast_1d(packing_of(dataset).values(dataset[()]))))
-        return times, attribute_text(dataset, "units"), attribute_text(dataset, "calendar")
+            return
+        chosen = min(self._times, key=rank)
+        times = self._times_in(chosen)
+        found.times, found.time_units, found.calendar = times.values, times.units, times.calendar
+        if self._file[chosen].ndim == 0:
+            return
+        along = self._scale_along(self._file[chosen])
+        for name, scale in self._scales_of.items():
+            if scale != along:
+                own = self._times_in(scale) if scale.strip("/") in self._times else Times()
+                self._fields[name] = dataclasses.replace(self._fields[name], own_times=own)
+
+    def _times_in(self, name: str) -> Times:
+        dataset = self._file[name]
+        values = np.atleast_1d(packing_of(dataset).values(dataset[()]))
+        return Times(tuple(map(float, values)), attribute_text(dataset, "units"), attribute_text(dataset, "calendar"))
+
+    def _scale_along(self, dataset: Any) -> str:
+        """The name of the dimension that a variable in one dimension is along."""
+        scale = dataset if dataset.is_scale else self._scale(dataset, 0)
+        return "" if scale is None else str(scale.name)
 
     @staticmethod
     def _is_coordinate(name: str, dataset: Any) -> bool:
@@ -273,7 +292,7 @@ class _Survey:
             offset = dataset.id.get_offset()
         packing = packing_of(dataset)
         if has_time and (scale := self._scale(dataset, 0)) is not None:
-            self._time_scales.add(str(scale.name))
+            self._scales_of[name] = str(scale.name)
         return Field(
             name=name,
             axes=axes,
@@ -292,6 +311,7 @@ class _Survey:
     def _narrow(self, name: str, dataset: Any) -> Field:
         """A field in one direction or none, perhaps with time."""
         this = self._field(name, dataset)
+        self._scales_of.pop(name, None)
         if not this.axes or this.axes[0].name.lower() not in TIME_NAMES:
             return this
         return dataclasses.replace(this, axes=this.axes[1:], num_times=this.axes[0].size)
@@ -310,8 +330,7 @@ class _Survey:
 
     def _is_along_time(self, scale: Any) -> bool:
         """Whether a variable of times is along a dimension of another name."""
-        first = (self._scale(self._file[name], 0) for name in self._times if self._file[name].ndim == 1)
-        return any(along is not None and along.name == scale.name for along in first)
+        return any(self._scale_along(d) == scale.name for d in map(self._file.get, self._times) if d.ndim == 1)
 
     @staticmethod
     def _scale(dataset: Any, direction: int) -> Any:

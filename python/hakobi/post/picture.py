@@ -90,7 +90,7 @@ def picture(
             raise InputError("arrows are for maps: this is a mesh")
         limits = _limits(opened, this, time, low, high)
         colour_table = colours_of(colours or _map_for(limits))
-        title = ", ".join([this.title, *([cut] if cut else []), *_when(opened, number, time)])
+        title = ", ".join([this.title, *([cut] if cut else []), *_when(opened, this, number, time)])
         mesh_picture.draw(Path(out), opened, this, time, cut, limits, colour_table, title)
         tell(f"{title} ({opened.step.path.name})")
         return Path(out)
@@ -238,16 +238,17 @@ def _map_for(limits: tuple[float, float]) -> str:
     return "swell" if is_two_sided else "tide"
 
 
-def _when(opened: OpenStep, number: int, time: int) -> list[str]:
+def _when(opened: OpenStep, field: Field, number: int, time: int) -> list[str]:
     """The step's number, where it is one of several, and its time."""
     step = opened.step
     if step.found.label:
         valid = time_text(step.times[0], step.time_units) if step.times else ""
         return [f"{valid} ({step.found.label})" if valid else step.found.label]
     # A file of several steps has the number of its first.
-    is_one = number < 0 and len(step.times) < 2
+    times = step.times_of(field)
+    is_one = number < 0 and len(times.values) < 2
     named = [] if is_one else [f"step {max(0, number) + time}"]
-    return named + [time_text(t, step.time_units, step.found.calendar) for t in step.times[time : time + 1]]
+    return named + [time_text(t, times.units, times.calendar) for t in times.values[time : time + 1]]
 
 
 def colour_maps() -> dict[str, Any]:
@@ -359,7 +360,7 @@ def _title(plane: tiles.Plane, opened: OpenStep, number: int) -> str:
         index = min(axis.size - 1, plane.cell)
         where = index if axis.coordinates is None else place_text(axis, axis.coordinates[index])
         parts.append(f"{axis.name} = {where}")
-    parts += _when(opened, number, plane.time)
+    parts += _when(opened, field, number, plane.time)
     if plane.level:
         parts.append(f"means over {1 << plane.level} cells a direction")
     return ", ".join(parts)

@@ -124,6 +124,15 @@ def axis_of(name: str, size: int, values: Array | None, attribute: Callable[[str
 
 
 @dataclass(frozen=True)
+class Times:
+    """Times of steps, with their units and CF's calendar ("": "standard")."""
+
+    values: tuple[float, ...] = ()
+    units: str = ""
+    calendar: str = ""
+
+
+@dataclass(frozen=True)
 class Field:
     """One field of a step. `shape` is that of one time, C order; `num_times` is 0 where it has no time axis."""
 
@@ -142,6 +151,7 @@ class Field:
     is_coordinate: bool = False  # where others' cells are: can be looked at, but not what a viewer begins with
     filters: tuple[str, ...] = ()  # that its chunks have passed: deflate, shuffle, …
     outer_axes: tuple[Axis, ...] = ()  # directions before `axes`, of which `read` takes the first entry
+    own_times: Times | None = None  # where it is along other times than the file's
     at_times: tuple[int, ...] = ()  # the times at which it is there; () is all of them
     wind_name: str | None = None  # "u" or "v" and what the other one shares; "": no wind's, None: by standard_name
 
@@ -257,6 +267,10 @@ class Step:
         yield from self.fields.values()
         if self.mesh is not None:
             yield from self.mesh.fields.values()
+
+    def times_of(self, this: Field) -> Times:
+        """The times of a field."""
+        return this.own_times or Times(self.times, self.time_units, self.found.calendar)
 
     def at(self, this: Field, time: int) -> Field:
         """The field as it is at a time: a mesh may have other sizes then."""

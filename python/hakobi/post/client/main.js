@@ -105,7 +105,7 @@ async function update() {
     tell(notes);
     const axis = field.shape.length === 3 ? Math.min(2, Math.max(0, state.axis)) : 0;
     const index = field.shape.length === 3 ? Math.min(field.shape[axis] - 1, Math.max(0, state.index ?? Math.floor(field.shape[axis] / 2))) : 0;
-    const fieldTime = field.num_times > 1 ? time : 0;
+    const fieldTime = Math.min(time, Math.max(0, field.num_times - 1));
     Object.assign(now, { axis, index, fieldTime, dataName: `${file}.${fieldTime}` });
     showControls(before);
     const isSame = before.field && before.field.name === field.name && before.series === series;
@@ -318,8 +318,9 @@ function whenText() {
   if (!now.step) return `step ${number}`;
   if (now.step.label && !now.step.times.length) return now.step.label;
   if (now.step.label) return `${timeText(now.step.times[0], now.step.time_units)} (${now.step.label})`;
-  const value = now.step.times[now.time];
-  return value === undefined ? `step ${number}` : timeText(value, now.step.time_units, now.step.calendar);
+  const { times, time_units, calendar } = now.field?.times ? now.field : now.step; // a field may be along others
+  const value = times[now.field?.times ? now.fieldTime : now.time];
+  return value === undefined ? `step ${number}` : timeText(value, time_units, calendar);
 }
 
 function whereText() {
@@ -466,7 +467,7 @@ async function showPoint() {
   }
   if (timesShown.key !== key) { $('times').replaceChildren(); return; }
   const known = timesShown.xs.get(`${now.file}.${now.time}`); // of very many steps not each is asked for
-  const told = !timesShown.hasTimes ? stepOf(now.file, now.time) : step.time_units === timesShown.units ? step.times[now.time] : NaN;
+  const told = !timesShown.hasTimes ? stepOf(now.file, now.time) : step.time_units === timesShown.units ? (field.times ?? step.times)[now.time] : NaN;
   lineChart($('times'), 'The point over the steps', timesShown.points, known ?? told, [timesShown.xUnits, field.units]);
   offerCsv($('times'), [timesShown.xUnits, called(field)], timesShown.points, 'times');
 }

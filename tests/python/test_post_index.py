@@ -19,7 +19,7 @@ import pytest
 
 from hakobi import progress
 from hakobi.errors import FormatError
-from hakobi.post import indexing, reduction
+from hakobi.post import indexing, reduction, tiles
 from hakobi.post.catalogue import Catalogue
 from hakobi.post.overview import Overview, path_of
 from hakobi.post.pyramid import levels_of
@@ -516,3 +516,9 @@ def test_colours_ask_for_exact_values_where_halves_do_not_tell_them_apart() -> N
     assert resolves(halves[:4], -1, 1)  # 65504 may be more, and is beyond the end anyway
     assert not resolves(halves[:4], 0, 1e6)
     assert resolves(halves[4:], -1e-9, 1e-9)
+
+
+def test_means_without_an_overview_count_each_cell_once() -> None:
+    values = np.array([[1, 2, 5], [np.nan, 6, np.nan]])
+    np.testing.assert_array_equal(tiles._means(values, 2, [0, 1]), [[3, 5]])
+    np.testing.assert_array_equal(tiles._means(values[None], 2, [1, 2]), [[[3, 5]]])

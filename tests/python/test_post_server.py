@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import h5py
 import numpy as np
 import pytest
 
@@ -88,6 +89,33 @@ def test_a_difference_is_of_exact_values(client: Client) -> None:
     _, _, data = client.get(f"{path}/{series('flat_###.nc')}:1.0@{other}")
     expected = FLAT[2].astype(float) - FLAT[1]
     np.testing.assert_allclose(decode_tile(data), expected[256:, 512:], atol=2e-3)
+
+
+def test_fields_at_other_places_or_in_other_units_are_not_taken_away(tmp_path: Path) -> None:
+    """Their shapes are equal all the same: a run of another region, or stored from the north."""
+    for name in ("a", "same", "north", "shifted", "units"):
+        write_step(tmp_path / f"{name}.nc", {"eta": FLAT[0]})
+    with h5py.File(tmp_path / "same.nc", "a") as file:
+        file["lon"][...] += 360
+    with h5py.File(tmp_path / "north.nc", "a") as file:
+        file["lat"][...] = file["lat"][...][::-1]
+    with h5py.File(tmp_path / "shifted.nc", "a") as file:
+        file["lon"][...] += 0.0625
+    with h5py.File(tmp_path / "units.nc", "a") as file:
+        file["eta"].attrs["units"] = "cm"
+    with served(tmp_path) as client:
+        path = tile_path(client, "a.nc", "eta", 0, 0, 0, 0, 0, step="-1.0").replace("/tile/", "/difference/")
+
+        def less(name: str) -> tuple[int, bytes]:
+            version = client.json(f"/api/{series(f'{name}.nc')}/-1.0")["version"]
+            status, _, data = client.get(f"{path}/{series(f'{name}.nc')}:-1.0@{version}")
+            return status, data
+
+        status, data = less("same")
+        assert (status, np.nanmax(np.abs(decode_tile(data)))) == (200, 0)
+        for name, text in (("north", b"along lat"), ("shifted", b"along lon"), ("units", b"units: cm and m")):
+            status, data = less(name)
+            assert (status, text in data) == (400, True), data
 
 
 def test_points_lines_and_times_are_exact(client: Client) -> None:

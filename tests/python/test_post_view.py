@@ -170,6 +170,19 @@ def test_a_late_answer_is_not_drawn_in_place_of_what_is_wanted(page: Page) -> No
     assert page.browser.run("return hakobi.scene.shown") == before
 
 
+def test_the_same_step_of_another_series_has_the_same_number(browser: browsers.Browser, tmp_path: Path) -> None:
+    for number in (0, 1, 2):
+        write_step(tmp_path / f"a_{number}.nc", {"eta": np.full((8, 9), number, np.float32)})
+    for number in (0, 2, 4):
+        write_step(tmp_path / f"b_{number}.nc", {"eta": np.full((8, 9), 100 + number, np.float32)})
+    with served(tmp_path) as client:
+        page = Page(browser, client)
+        page.open("a_#.nc", f"step=2.0&minus={identifier('b_#.nc')}")
+        assert browser.run("return hakobi.plane.peek(3, 4).value") == -100
+        page.open("a_#.nc", f"step=1.0&minus={identifier('b_#.nc')}", drawn="")
+        page.message("b_….nc has no step 1.")
+
+
 def test_links_that_lead_nowhere_say_so(page: Page) -> None:
     page.open("gone_#.nc", drawn="mesh")
     page.message("The link's series is not here")
@@ -515,3 +528,13 @@ def test_every_control_does_something_and_none_breaks(
     used, seen = page.browser.wait("window.found", 300)
     assert (seen, errors(page.browser)) == ([], [])
     assert used > 20
+
+
+def test_a_link_holds_all_digits_of_a_range(page: Page) -> None:
+    page.open("run_#.nc", "step=3.0")
+    written = page.browser.run(
+        "const place = document.querySelector('link[rel=modulepreload]').href.replace(/[^/]*$/, 'state.js');"
+        "const told = arguments[0]; return import(place).then((s) => s.write(told))",
+        {"low": 101325.0123, "high": 101325.0987, "cut": 433201.625, "x": 1.23456789},
+    )
+    assert written == "#low=101325.0123&high=101325.0987&x=1.23457&cut=433201.625"

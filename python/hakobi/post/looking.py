@@ -149,7 +149,8 @@ class Looker:
         this = next((f for f in second.step.fields.values() if f.name == plane.field.name), None)
         if this is None:
             raise InputError(f"{second.step.path.name} has no field '{plane.field.name}' to take away")
-        planes = (tiles.Plane(answers.checked(this), other.time, plane.level, plane.axis, plane.index), plane)
+        time = other.time if this.num_times else 0
+        planes = (tiles.Plane(answers.checked(this), time, plane.level, plane.axis, plane.index), plane)
         return zlib.compress(tiles.difference_tile(second, opened, planes, row, column, is_exact), 1)
 
     def exact_difference(self, place: Place, field: str, other: Place, *at: int) -> bytes:

@@ -143,13 +143,14 @@ def _means(values: Array, width: int, directions: list[int]) -> Array:
     with np.errstate(all="ignore"):
         if np.abs(values[np.isfinite(values)]).max(initial=0.0) > 1e300:  # a sum may be more than float64 holds
             return _means(values * 2.0**-20, width, directions) * 2.0**20
-    for axis in directions:
-        starts = np.arange(0, values.shape[axis], width)
-        valid = ~np.isnan(values)
-        counts = np.add.reduceat(valid, starts, axis=axis, dtype=np.float64)
-        with np.errstate(all="ignore"):
-            values = np.add.reduceat(np.where(valid, values, 0), starts, axis=axis, dtype=np.float64) / counts
-    return values
+    valid = ~np.isnan(values)
+    sums, counts = np.where(valid, values, 0), valid.astype(np.float64)
+    with np.errstate(all="ignore"):
+        for axis in directions:
+            starts = np.arange(0, values.shape[axis], width)
+            sums, counts = (np.add.reduceat(part, starts, axis=axis, dtype=np.float64) for part in (sums, counts))
+        means: Array = sums / counts
+    return means
 
 
 def tile_box(plane: Plane, row: int, column: int) -> Box:
@@ -179,9 +180,8 @@ def plane_tile(opened: OpenStep, plane: Plane, row: int, column: int, is_exact: 
 def difference_tile(
     first: OpenStep, second: OpenStep, planes: tuple[Plane, Plane], row: int, column: int, is_exact: bool = False
 ) -> bytes:
-    """The second's tile minus the first's, which have equal shapes. Raises InputError."""
-    if planes[0].field.shape != planes[1].field.shape:
-        raise InputError("the two fields have different shapes")
+    """The second's tile minus the first's, which have cells at the same places. Raises InputError."""
+    _check_alike(planes[0].field, planes[1].field)
     box, shape = tile_box(planes[0], row, column), _tile_shape(planes[0], row, column)
     sides = tuple(zip((first, second), planes, strict=True))
     with np.errstate(all="ignore"):
@@ -196,6 +196,21 @@ def difference_tile(
             values = [exact_plane(opened, plane, box).astype(np.float64) for opened, plane in sides]
             difference = values[1] - values[0]
     return _packed(difference.astype("<f8"), 0.0, 1.0, shape) if is_exact else _encode(difference, 0.0, 1.0, shape)
+
+
+def _check_alike(one: Field, other: Field) -> None:
+    """Raises InputError for fields that cannot be taken from each other cell by cell."""
+    if one.shape != other.shape:
+        raise InputError("the two fields have different shapes")
+    if one.units and other.units and one.units != other.units:
+        raise InputError(f"the two fields have different units: {one.units} and {other.units}")
+    for first, second in zip(one.axes, other.axes, strict=True):
+        if first.coordinates is None or second.coordinates is None or first.coordinates == second.coordinates:
+            continue
+        a, b = np.array(first.coordinates), np.array(second.coordinates)
+        away = (a - b + 180) % 360 - 180 if first.kind == second.kind == "lon" else a - b
+        if np.abs(away).max() > 1e-3 * float(np.ptp(a)) / max(1, first.size - 1):
+            raise InputError(f"the two fields have different coordinates along {first.name}")
 
 
 def _tile_shape(plane: Plane, row: int, column: int) -> tuple[int, int]:

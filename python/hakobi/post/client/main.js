@@ -422,13 +422,21 @@ function showControls(before) {
 // The other step of a difference, as the address names it; undefined until its version is known, which is asked for once.
 function minusAddress() {
   if (!state.minus || isMesh()) return null;
-  const { series, at, time, count } = now;
+  const { series } = now;
   let [other, name] = [series, null];
   if (state.minus === 'first') name = series.nameOf(0);
   else if (state.minus === 'before') name = series.nameOf(Math.max(0, position() - 1));
-  else { other = session.series.get(state.minus); name = other && `${other.number(Math.min(other.count - 1, at))}.${count > 1 ? time : 0}`; }
-  if (!other) return null;
+  else {
+    other = session.series.get(state.minus);
+    if (!other) return null;
+    const isAlone = other.number(0) < 0; // a file without a number: its steps are counted from 0, and so are others beside it
+    name = isAlone ? `-1.${position()}` : now.file < 0 ? other.nameOf(position()) : other.nameOfStep(stepOf(now.file, now.time));
+  }
+  const isThere = (step) => Number(name.split('.')[1]) < Math.max(1, ...step.fields.map((f) => f.num_times));
+  const none = () => fail(new Error(`${other.name.replace(/#+/, '…')} has no step ${stepOf(now.file, now.time)}.`));
+  if (!name) { none(); return undefined; }
   const found = other === series && name.split('.')[0] === String(now.file) ? now.step : versions.get(`${other.id}/${name}`);
+  if (found && !isThere(found)) { none(); return undefined; }
   if (found) return `${other.id}:${name}@${found.version}`;
   const asked = generation;
   session.step(other, name).then((told) => { versions.set(`${other.id}/${name}`, told); update(); }, (error) => { if (asked === generation) fail(error); });

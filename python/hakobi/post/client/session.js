@@ -31,6 +31,16 @@ export class Series {
     return `${this.number(Math.min(this.count - 1, place + left))}.0`;
   }
 
+  // The name of a step by its number: that of the last file that begins at or before it, where the step may be.
+  nameOfStep(wanted) {
+    let file = null;
+    for (const [first, difference, count] of this.runs) {
+      if (first > wanted) break;
+      file = first + Math.min(count - 1, Math.floor((wanted - first) / difference)) * difference;
+    }
+    return file === null ? null : `${file}.${wanted - file}`;
+  }
+
   // The file's number at a place; the number -1 stands for a file without one.
   number(place) {
     let left = place;

@@ -2,6 +2,7 @@
 
 const KEYS = ['series', 'step', 'field', 'view', 'axis', 'index', 'low', 'high', 'range', 'map', 'flip', 'scale', 'contours', 'coast', 'arrows', 'each', 'x', 'y', 'zoom', 'minus', 'point', 'from', 'to', 'turn', 'tilt', 'opacity', 'iso', 'cut', 'with', 'follow'];
 const NUMBERS = new Set(['axis', 'index', 'low', 'high', 'x', 'y', 'zoom', 'turn', 'tilt', 'opacity', 'iso', 'cut']);
+const ROUNDED = new Set(['x', 'y', 'zoom', 'turn', 'tilt']); // of others all digits count: colours of 101325.01 to 101325.09
 const LISTS = new Set(['point', 'from', 'to']);
 
 export const DEFAULTS = { step: 'last', view: 'plane', axis: 0, range: '0.5', turn: 0.7, tilt: 0.5, opacity: 35, iso: 600, scale: 'linear' };
@@ -22,7 +23,7 @@ export function write(state) {
   for (const key of KEYS) {
     const value = state[key];
     if (value === undefined || value === null || value === '' || value === false || value === DEFAULTS[key]) continue;
-    query.set(key, typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value));
+    query.set(key, ROUNDED.has(key) && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value));
   }
   return `#${query}`;
 }

@@ -17,14 +17,22 @@ if TYPE_CHECKING:
     from hakobi.input import Input, InputField
 
 
-class _Steps(BackendArray):
-    """One field of all steps: (time, …). Opens the series when it is first asked, in whatever process that is."""
+#: Attributes that say how values come from what is stored (CF conventions, 2.5.1 and 8.1).
+_PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
 
-    def __init__(self, open_series: Callable[[], Input], steps: list[int], field: InputField) -> None:
+
+class _Steps(BackendArray):
+    """One field of all steps: (time, …). Opens the series when it is first asked, in whatever process that is.
+    `packings` are its steps' attributes where these differ: then values are unpacked here, step by step."""
+
+    def __init__(
+        self, open_series: Callable[[], Input], steps: list[int], field: InputField, packings: list[dict[str, Any]]
+    ) -> None:
         self._open_series, self._steps, self._name = open_series, steps, field.name
         assert field.dtype is not None
         self.shape = (len(steps), *field.shape)
-        self.dtype = field.dtype
+        self.dtype = np.dtype(np.float64) if packings else field.dtype
+        self._packings = packings
         self._input: Input | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -53,12 +61,30 @@ class _Steps(BackendArray):
         )
         steps = ranges[0] if isinstance(ranges[0], range) else range(ranges[0], ranges[0] + 1)
         read = [
-            self._input.read(self._name, step=self._steps[i], block=block if block.global_ else None)[within]
+            self._unpacked(
+                self._input.read(self._name, step=self._steps[i], block=block if block.global_ else None), i
+            )[within]
             for i in steps
         ]
         values = np.stack(read) if read else np.empty((0, *(len(r) for r in ranges[1:] if isinstance(r, range))))
         values = values.astype(self.dtype, copy=False)
         return values if isinstance(ranges[0], range) else values[0]
+
+    def _unpacked(self, values: npt.NDArray[Any], number: int) -> npt.NDArray[Any]:
+        if not self._packings:
+            return values
+        dims = [f"d{n}" for n in range(values.ndim)]
+        stored = xarray.Variable(dims, values, self._packings[number])
+        return np.asarray(xarray.conventions.decode_cf_variable(self._name, stored, decode_times=False).values)
+
+
+def _packing_of(field: InputField) -> dict[str, Any]:
+    return {name: value for name, value in field.attributes.items() if name in _PACKING}
+
+
+def _is_one(packings: list[dict[str, Any]]) -> bool:
+    """Whether all steps are packed alike. A fill value that is NaN is like another."""
+    return len({repr(sorted(packing.items())) for packing in packings}) == 1
 
 
 def dataset_of(steps: Input, open_series: Callable[[], Input]) -> xarray.Dataset:
@@ -69,15 +95,16 @@ def dataset_of(steps: Input, open_series: Callable[[], Input]) -> xarray.Dataset
         if field.is_static and field.dtype is not None:
             variables[name] = xarray.Variable(field.dims, steps.read(name), dict(field.attributes))
             continue
-        shared = [
-            number
-            for number in steps.steps
-            if name in steps.fields_of(number) and steps.field(name, number).shape == field.shape
-        ]
-        if field.dtype is None or shared != steps.steps:
+        here = [steps.field(name, number) for number in steps.steps if name in steps.fields_of(number)]
+        units = field.attributes.get("units")
+        alike = [each for each in here if each.shape == field.shape and each.attributes.get("units") == units]
+        if field.dtype is None or len(alike) < len(steps.steps):
             continue
-        lazy = indexing.LazilyIndexedArray(_Steps(open_series, steps.steps, field))
-        variables[name] = xarray.Variable(("time", *field.dims), lazy, dict(field.attributes))
+        packings = [_packing_of(each) for each in alike]
+        packings = [] if _is_one(packings) else packings
+        lazy = indexing.LazilyIndexedArray(_Steps(open_series, steps.steps, field, packings))
+        told = {key: value for key, value in field.attributes.items() if not packings or key not in _PACKING}
+        variables[name] = xarray.Variable(("time", *field.dims), lazy, told)
     time = {"units": steps.time_units, "calendar": steps.calendar}
     coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {k: v for k, v in time.items() if v})}
     for axis in steps.axes:

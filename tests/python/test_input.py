@@ -148,6 +148,34 @@ def test_xarray_reads_what_is_used(prefix: str) -> None:
     np.testing.assert_array_equal(data["cell"].isel(time=[1, 0]).sel(lat=31), np.stack([(Y * NX + X)[2]] * 2))
 
 
+def test_xarray_unpacks_each_step_by_its_own_attributes(tmp_path: Path) -> None:
+    """As programs write them that pack each step by its own range."""
+    pytest.importorskip("xarray")
+    program = """
+import numpy as np
+import hakobi
+out = hakobi.Output.create(hakobi.Comm.duplicate(), "run")
+block = hakobi.Block((4, 5), (0, 0), (4, 5))
+for step in range(3):
+    out.begin_step(step)
+    packing = {"scale_factor": 0.5 * (step + 1), "add_offset": 1.0}
+    values = np.arange(20, dtype=np.int16).reshape(4, 5)
+    out.put("packed", "m", block, values, attributes=packing, fill_value=np.int16(3))
+    out.put("gaps", "m", block, values.astype(np.float32), fill_value=np.nan)
+    out.end_step()
+out.close()
+"""
+    wrote = run_python(program, tmp_path)
+    assert wrote.returncode == 0, wrote.stderr
+    data = hakobi.Input.open(tmp_path / "run").to_xarray()
+    stored = np.where(np.arange(20) == 3, np.nan, np.arange(20)).reshape(4, 5)
+    expected = np.stack([stored * 0.5 * (step + 1) + 1 for step in range(3)])
+    np.testing.assert_array_equal(data["packed"].values, expected)
+    np.testing.assert_array_equal(data["packed"][::-1, 1, ::-2].values, expected[::-1, 1, ::-2])
+    assert data["packed"].attrs == {"units": "m"}
+    assert data["gaps"].dtype == np.float32
+
+
 @pytest.mark.parametrize("ranks", [2, 3] if FLAVOUR == "openmpi" else [2])
 def test_ranks_read_together(prefix: str, mpi4py_environment: dict[str, str], ranks: int) -> None:
     done = launch.run(

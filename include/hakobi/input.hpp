@@ -98,8 +98,8 @@ class HAKOBI_EXPORT Input {
     Input& operator=(Input&&) noexcept;
     ~Input();  ///< never communicates
 
-    /// The steps' numbers, ascending, possibly with gaps, and their times in time_units(); NaN if a file has
-    /// no time.
+    /// The steps' numbers, ascending, possibly with gaps, and their times in time_units(), the last step's;
+    /// NaN if a file has no time, or counts it from another date or in another unit or calendar.
     [[nodiscard]] std::span<const std::int64_t> steps() const;
     [[nodiscard]] std::span<const double> times() const;
     [[nodiscard]] const std::string& time_units() const;

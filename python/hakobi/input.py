@@ -69,7 +69,8 @@ class Input:
         num = self._library.hakobi_input_num_steps(handle)
         numbers, times = self._library.hakobi_input_steps(handle), self._library.hakobi_input_times(handle)
         self.steps: list[int] = numbers[:num]  #: the steps' numbers, ascending, possibly with gaps
-        self.times: list[float] = times[:num]  #: one a step, in time_units; NaN where a file has none
+        #: one a step, in time_units, the last step's; NaN where a file has none, or counts it in other units
+        self.times: list[float] = times[:num]
         self.time_units: str = self._library.hakobi_input_time_units(handle).decode()
         #: CF's name; "standard" where the file names none, "" where times do not count from a date
         self.calendar: str = self._library.hakobi_input_calendar(handle).decode()

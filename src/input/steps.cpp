@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -294,6 +295,20 @@ mpi::Agreed agree(const Comm& comm, const Status& local) {
     return comm ? mpi::agree(comm, local) : mpi::Agreed{local, -1};
 }
 
+namespace {
+
+/// Times are all in the last step's units: one that counts from another date is no number in them.
+void leave_out_other_times(Steps& steps) {
+    const format::FoundStep& last = steps.found[static_cast<std::size_t>(steps.descriptions.back())];
+    for (std::size_t i = 0; i < steps.times.size(); ++i) {
+        const format::FoundStep& step = steps.found[static_cast<std::size_t>(steps.descriptions[i])];
+        if (step.time_units != last.time_units || step.calendar != last.calendar)
+            steps.times[i] = std::numeric_limits<double>::quiet_NaN();
+    }
+}
+
+}  // namespace
+
 mpi::Agreed find_steps(const Comm& comm, const std::string& prefix, Steps& steps) noexcept {
     std::vector<Listed> listed;
     Status status;
@@ -323,7 +338,9 @@ mpi::Agreed find_steps(const Comm& comm, const std::string& prefix, Steps& steps
     status = guarded("reading what steps say", [&]() -> Status {
         if (told.numbers.empty())
             return none_of(prefix, told.left_out.empty() ? "" : told.left_out.rbegin()->second);
-        return decode(told, listed, steps);
+        Status decoded = decode(told, listed, steps);
+        if (decoded.ok()) leave_out_other_times(steps);
+        return decoded;
     });
     return agree(comm, status);
 }

@@ -182,6 +182,23 @@ def scaled(path: Path) -> None:
             file["eta"].dims[place].attach_scale(file[name])
 
 
+def test_times_from_other_dates_are_no_numbers_in_the_last_ones_units(tmp_path: Path) -> None:
+    units = ("hours since 2020-01-01", "hours since 2020-01-02", "hours since 2020-01-02")
+    for step, name in enumerate(units):
+        with h5py.File(tmp_path / f"run_{step:06d}.nc", "w") as file:
+            time = file.create_dataset("time", data=np.array([6.0]), maxshape=(None,), chunks=(1,))
+            time.attrs["units"] = name
+            time.make_scale("time")
+            eta = file.create_dataset("eta", data=np.full((1, 4), 7.0), maxshape=(None, 4), chunks=(1, 4))
+            eta.dims[0].attach_scale(time)
+    script = (
+        "import sys, hakobi\n"
+        "with hakobi.Input.open(sys.argv[1]) as steps:\n    print(steps.steps, steps.times, steps.time_units)\n"
+    )
+    done = run_python(script, tmp_path, str(tmp_path / "run"))
+    assert done.stdout == "[0, 1, 2] [nan, 6.0, 6.0] hours since 2020-01-02\n", done.stderr
+
+
 def test_names_and_texts_of_a_whole_file(tmp_path: Path) -> None:
     scaled(tmp_path / "run_000000.nc")
     found = read(tmp_path, "eta")

@@ -345,12 +345,26 @@ Result<std::optional<Group>> read_group(const storage::Place& store) {
 
 namespace {
 
+/// Attributes without which values mean something else: the array has one for all of its steps.
+constexpr std::array<const char*, 8> meaning = {"units",      "scale_factor",  "add_offset",
+                                                "_Unsigned",  "missing_value", "flag_values",
+                                                "flag_masks", "flag_meanings"};
+
 /// Reports fields of a step that are not like those of the same name.
 Status check_like(const Json& group_arrays, std::span<const Array> arrays) {
     for (const Array& array : arrays) {
         const auto before = group_arrays.find(array.name);
         if (before == group_arrays.end()) continue;
-        const nlohmann::json now = form_of(array.to_json(0)), then = form_of(*before);
+        const Json document = array.to_json(0);
+        for (const char* name : meaning) {
+            const Json now = document.at("attributes").value(name, Json()),
+                       then = before->value("attributes", Json::object()).value(name, Json());
+            if (now == then) continue;
+            return {ErrorCode::invalid_argument,
+                    "field " + array.name + ": its attribute " + name +
+                        " is not that of earlier steps: in a series of the format zarr a field is one array"};
+        }
+        const nlohmann::json now = form_of(document), then = form_of(*before);
         if (now == then) continue;
         std::string what = "codecs or fill value";
         if (now.at("shape") != then.at("shape")) what = "extents";

@@ -272,6 +272,28 @@ TEST_F(ZarrStore, AFolderThatLacksAFileIsDamaged) {
     EXPECT_EQ(added.code(), ErrorCode::format) << added.text();
 }
 
+// The array has one for all of its steps: those before would be read by the new one.
+TEST_F(ZarrStore, AFieldsUnitsAndPackingStay) {
+    FieldDescription t = field("t");
+    t.units = "K";
+    t.attributes = {{"scale_factor", 0.5}, {"comment", "first"}};
+    ASSERT_TRUE(add(0, step_of(0, {t})).ok());
+    t.attributes["comment"] = "second";
+    ASSERT_TRUE(add(1, step_of(1, {t})).ok());
+    FieldDescription other = t;
+    other.units = "degC";
+    const Status units = add(2, step_of(2, {other}));
+    EXPECT_NE(units.text().find("field t: its attribute units is not that of earlier steps"),
+              std::string::npos)
+        << units.text();
+    other = t;
+    other.attributes["scale_factor"] = 0.25;
+    EXPECT_EQ(add(2, step_of(2, {other})).code(), ErrorCode::invalid_argument);
+    other.attributes.erase("scale_factor");
+    EXPECT_EQ(add(2, step_of(2, {other})).code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(add(2, step_of(2, {t})).ok());
+}
+
 TEST_F(ZarrStore, ANameStandsForOneThingInAllSteps) {
     FieldDescription t = field("t");
     t.dims = {"y", "x"};

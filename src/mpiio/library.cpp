@@ -17,6 +17,13 @@ std::size_t Inside::live(const void* here) noexcept {
     return calls_.size;
 }
 
+int open_by_library(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file) {
+    const int error = library.File_open(comm, name, mode, info, file);
+    MPI_Errhandler counted = MPI_ERRHANDLER_NULL;  // the file's
+    if (error == MPI_SUCCESS && !library.is_open_mpi) PMPI_File_get_errhandler(*file, &counted);
+    return error;
+}
+
 const char* library_name() {
     static const char* const name = [] {
         static char text[MPI_MAX_LIBRARY_VERSION_STRING] = "the MPI library";

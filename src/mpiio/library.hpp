@@ -28,6 +28,11 @@ struct Library {
 /// Filled in once, by hakobi_mpiio_start, before any other function of the drop-in is called.
 extern Library library;
 
+/// The library's MPI_File_open. The file gets the error handler of MPI_FILE_NULL. MPICH counts no use of it
+/// there, and gives one up when the file gets another handler or is closed; so this counts one, or the
+/// program's handler would be freed while it is in use. As the library's in all else.
+[[nodiscard]] int open_by_library(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file);
+
 /// "Open MPI v4.1.4, …" or "MPICH Version: 4.0.2": the first line of what the library calls itself.
 [[nodiscard]] const char* library_name();
 

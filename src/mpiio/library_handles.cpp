@@ -152,7 +152,7 @@ int LibraryHandles::close_late() {
 
 int LibraryHandles::open_as_file(MPI_Comm comm, const std::string& path, MPI_File& handle) const {
     const Inside inside;
-    const int error = library.File_open(comm, path.c_str(), opening_.mode, opening_.info, &handle);
+    const int error = open_by_library(comm, path.c_str(), opening_.mode, opening_.info, &handle);
     if (error != MPI_SUCCESS) {
         handle = MPI_FILE_NULL;
         return error;
@@ -176,8 +176,8 @@ int LibraryHandles::open_own() {
     if (info == MPI_INFO_NULL && opening_.new_info != MPI_INFO_NULL) PMPI_Info_create(&info);
     if (info != MPI_INFO_NULL) set_in_info(opening_.new_info, info);
     if (info != MPI_INFO_NULL) set_in_info(view_.info(), info);
-    const int error = library.File_open(MPI_COMM_SELF, opening_.path.c_str(), opening_.mode,
-                                        info != MPI_INFO_NULL ? info : view_.info(), &own_);
+    const int error = open_by_library(MPI_COMM_SELF, opening_.path.c_str(), opening_.mode,
+                                      info != MPI_INFO_NULL ? info : view_.info(), &own_);
     if (info != MPI_INFO_NULL) PMPI_Info_free(&info);
     if (error == MPI_SUCCESS) PMPI_File_set_errhandler(own_, MPI_ERRORS_RETURN);
     return error;

@@ -356,7 +356,7 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
     Descriptor folder;
     const std::string name_there = is_sane ? name_for_library(name, folder) : "";
     const int error = pass(MPI_FILE_NULL, [&] {
-        return library.File_open(comm, is_sane ? name_there.c_str() : name, mode_there, info, handle);
+        return open_by_library(comm, is_sane ? name_there.c_str() : name, mode_there, info, handle);
     });
     int error_class = MPI_SUCCESS;  // one rank alone may have failed
     if (error != MPI_SUCCESS) PMPI_Error_class(error, &error_class);

@@ -47,8 +47,8 @@ MPI_File take_placeholder() {
     }
     if (handle == MPI_FILE_NULL) {
         const Inside inside;
-        if (library.File_open(MPI_COMM_SELF, "/dev/full", MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL,
-                              MPI_INFO_NULL, &handle) != MPI_SUCCESS)
+        if (open_by_library(MPI_COMM_SELF, "/dev/full", MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL,
+                            &handle) != MPI_SUCCESS)
             return MPI_FILE_NULL;
         close_unused_at_finalize();
     }

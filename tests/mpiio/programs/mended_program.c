@@ -302,6 +302,36 @@ static void write_around_holes_without_reading(void) {
     if (stream != NULL) fclose(stream);
 }
 
+static int num_handled;
+
+static void handle(MPI_File* file, int* error, ...) {
+    (void)file;
+    (void)error;
+    ++num_handled;
+}
+
+// MPICH counts no use of the default handler by an open file, and one less when that is closed: the handler
+// is freed while it is the default, and the next error ends the program.
+static void use_a_default_handler(void) {
+    MPI_Errhandler handler;
+    MPI_File_create_errhandler(handle, &handler);
+    MPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    MPI_Errhandler_free(&handler);
+    for (int i = 0; i < 4; ++i) {
+        MPI_File file = make("handled.dat", 4);
+        int value = 0;
+        num_handled = 0;
+        MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+        expect_success(MPI_File_read_at(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE), "read_at");
+        MPI_File_seek(file, -1, MPI_SEEK_SET);
+        expect(num_handled == 1, "calls of the default handler, error of one rank", num_handled);
+        MPI_File_read_at_all(file, 0, &value, -1, MPI_INT, MPI_STATUS_IGNORE);
+        expect(num_handled == 2, "calls of the default handler, error of all", num_handled);
+        MPI_File_close(&file);
+    }
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -318,6 +348,7 @@ int main(int argc, char** argv) {
     view_of_nothing();
     views_with_lower_bounds();
     views_of_several_subarrays();
+    use_a_default_handler();
     obey_modes();
     if (!is_shared)
         write_around_holes_without_reading();  // else OMPIO opens the file, which wants to read it

@@ -1,7 +1,5 @@
 #include "mpiio/entries.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -17,6 +15,7 @@
 #include "mpiio/opening.hpp"
 #include "mpiio/report.hpp"
 #include "mpiio/set_view.hpp"
+#include "storage/file.hpp"
 
 namespace hakobi::mpiio {
 namespace {
@@ -43,19 +42,43 @@ int pass_of_one(OpenFile* known, MPI_File file, const Call& call) {
                             : pass(file, [&] { return call(file); });
 }
 
-/// Sets the size by rank 0. Collective. Returns an MPI error code, equal on all ranks; the handler has been
-/// called.
+/// Before a call that changes the file as a whole: no rank is before its accesses so far, on return.
+/// Collective.
+void meet_behind_accesses(OpenFile& file) {
+    (void)agreed_error(file, MPI_SUCCESS);
+}
+
+/// Changes the file as a whole by rank 0, behind all ranks' accesses so far. Collective. Returns an MPI error
+/// code, equal on all ranks; the handler has been called.
+int change_by_rank_0(OpenFile& file, MPI_Offset size, Status (storage::File::*change)(std::int64_t)) {
+    meet_behind_accesses(file);
+    int error = !file.facts.can_write() ? MPI_ERR_READ_ONLY : size < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
+    if (error == MPI_SUCCESS && file.facts.rank == 0) {
+        storage::OpenMode mode;
+        mode.read = false;
+        mode.write = true;
+        mode.name = file.facts.name;
+        const auto opened = storage::open_file(file.facts.opened_path(), mode);
+        error = error_class_of(opened.ok() ? (*opened.value().*change)(size) : opened.status());
+    }
+    if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file.facts.handle, error);
+    return agreed_error(file, error);
+}
+
+/// Sets the size, where the library does not have the file open. As change_by_rank_0.
 int set_size_late(OpenFile& file, MPI_Offset size) {
     file.wait_for_queue();
     // Bytes under way may pass a file that grows behind them.
     if (size < hidden_end_bytes(file)) settle(file);
-    (void)agreed_error(file, MPI_SUCCESS);  // no rank is before its accesses so far
-    int error = !file.facts.can_write() ? MPI_ERR_READ_ONLY : size < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
-    if (error == MPI_SUCCESS && file.facts.rank == 0 &&
-        ::truncate(file.facts.opened_path().c_str(), size) != 0)
-        error = error_class_of(code_of_errno(errno));
-    if (error != MPI_SUCCESS) PMPI_File_call_errhandler(file.facts.handle, error);
-    return agreed_error(file, error);
+    return change_by_rank_0(file, size, &storage::File::set_size);
+}
+
+/// Reserves space; the libraries read what is there and write it back, OMPIO to other places. As
+/// change_by_rank_0.
+int preallocate(OpenFile& file, MPI_Offset size) {
+    file.wait_for_queue();
+    settle(file);  // where the file system reserves nothing, zeros are written behind the end
+    return change_by_rank_0(file, size, &storage::File::preallocate);
 }
 
 Access reading(const char* call, void* buffer, std::int64_t count, MPI_Datatype type,
@@ -245,6 +268,7 @@ HAKOBI_EXPORT int hakobi_File_get_group(MPI_File file, MPI_Group* group) {
 HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
+    if (known != nullptr) known->engine_side.wait_for_left_calls();
     if (known == nullptr || !known->library_side.is_placeholder) {
         // First: what is stored in between counts twice, not never.
         const std::int64_t hidden = known != nullptr ? hidden_end_bytes(*known) : 0;
@@ -252,7 +276,6 @@ HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
         if (known != nullptr && error == MPI_SUCCESS) *size = std::max<MPI_Offset>(*size, hidden);
         return error;
     }
-    known->engine_side.wait_for_left_calls();
     const std::int64_t bytes = size_bytes(*known);
     if (bytes < 0) return told(*known, MPI_FILE_NULL, error_class_of(hakobi::code_of_errno(errno)));
     *size = bytes;
@@ -261,18 +284,20 @@ HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
 
 HAKOBI_EXPORT int hakobi_File_set_size(MPI_File file, MPI_Offset size) {
     using namespace hakobi::mpiio;
-    OpenFile* const known = entered_late(file);
+    OpenFile* const known = entered(file);
     if (known != nullptr && known->library_side.handles.file() == MPI_FILE_NULL)
         return set_size_late(*known, size);
-    if (OpenFile* const found = entered(file)) settle(*found);
+    if (known != nullptr) settle(*known);
+    if (known != nullptr) meet_behind_accesses(*known);
     return pass_of_all(known, file, [&](MPI_File at) { return library.File_set_size(at, size); });
 }
 
 HAKOBI_EXPORT int hakobi_File_preallocate(MPI_File file, MPI_Offset size) {
     using namespace hakobi::mpiio;
-    if (OpenFile* const found = entered(file)) settle(*found);
-    return pass_of_all(entered_late(file), file,
-                       [&](MPI_File at) { return library.File_preallocate(at, size); });
+    OpenFile* const known = entered(file);
+    if (known != nullptr && known->engine_side.why_not.empty()) return preallocate(*known, size);
+    if (known != nullptr) settle(*known);
+    return pass_of_all(known, file, [&](MPI_File at) { return library.File_preallocate(at, size); });
 }
 
 HAKOBI_EXPORT int hakobi_File_seek_shared(MPI_File file, MPI_Offset offset, int whence) {

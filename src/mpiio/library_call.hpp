@@ -80,6 +80,7 @@ template <class Call>
 int pass_together(OpenFile& file, Pointer pointer, const Call& call) {
     int error = settle_view(file);
     if (error != MPI_SUCCESS) return error;
+    file.engine_side.wait_for_left_calls();  // the library may read, and write back, what ranks behind write
     const MPI_File handle = file.library_side.handles.file();
     {
         const Inside inside(handle);

@@ -288,6 +288,8 @@ static void write_around_holes_without_reading(void) {
                    "open");
     MPI_File_set_view(file, 4 * rank, MPI_INT, one_of_all, "native", MPI_INFO_NULL);
     expect_success(MPI_File_write_all(file, values, num, MPI_INT, MPI_STATUS_IGNORE), "write_all");
+    expect_success(MPI_File_preallocate(file, 1), "preallocate");
+    expect_success(MPI_File_set_size(file, 4 * num * (size + 1)), "set_size");
     MPI_File_close(&file);
     MPI_Type_free(&one_of_all);
     if (rank != 0) return;
@@ -332,6 +334,54 @@ static void use_a_default_handler(void) {
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
 }
 
+// Calls that change or look at the file as a whole come behind the collective calls before them, also on
+// ranks that have not come to these yet. OMPIO's preallocate reads what is there and writes it back.
+static void change_the_whole(void) {
+    enum { piece = 4000 };
+    static char bytes[piece];
+    for (int is_size = 0; is_size < 2; ++is_size) {
+        MPI_File file = make("whole.dat", 0);
+        MPI_Offset there = -1;
+        for (int i = 0; i < 6; ++i)  // from some call on ranks do not wait for each other
+            MPI_File_write_at_all(file, piece * rank, bytes, piece, MPI_BYTE, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == size - 1 && rank > 0) {
+            usleep(200000);
+            MPI_File_get_size(file, &there);
+            expect(there <= piece * (size + rank), "size before this rank's call", there);
+        }
+        MPI_File_write_at_all(file, piece * (size + rank), bytes, piece, MPI_BYTE, MPI_STATUS_IGNORE);
+        if (is_size) {
+            MPI_File_get_size(file, &there);
+            expect(there == 2 * piece * size, "size behind all ranks' calls", there);
+        } else {
+            MPI_File_preallocate(file, 10 * piece * size);
+        }
+        MPI_File_close(&file);
+    }
+}
+
+// OMPIO overwrites what lies behind the first 32 MiB of a file that grows.
+static void preallocate_behind_data(void) {
+    MPI_File file = make("preallocated.dat", 4);
+    const MPI_Offset at = 33 << 20;
+    MPI_Offset there = -1;
+    int value = 0;
+    MPI_File_write_at_all(file, at, "data", rank == 0 ? 4 : 0, MPI_BYTE, MPI_STATUS_IGNORE);
+    expect_success(MPI_File_preallocate(file, 1), "preallocate less than there is");
+    MPI_File_get_size(file, &there);
+    expect(there == at + 4, "size behind that", there);
+    expect_success(MPI_File_preallocate(file, at + 5000), "preallocate");
+    MPI_File_get_size(file, &there);
+    expect(there == at + 5000, "size behind preallocate", there);
+    MPI_File_read_at_all(file, at, &value, 4, MPI_BYTE, MPI_STATUS_IGNORE);
+    expect(memcmp(&value, "data", 4) == 0, "data that preallocate finds", value);
+    MPI_File_read_at_all(file, at + 2000, &value, 4, MPI_BYTE, MPI_STATUS_IGNORE);
+    expect(value == 0, "zeros behind the data", value);
+    REFUSED(MPI_File_preallocate(file, -1), MPI_ERR_ARG);
+    MPI_File_close(&file);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -349,6 +399,8 @@ int main(int argc, char** argv) {
     views_with_lower_bounds();
     views_of_several_subarrays();
     use_a_default_handler();
+    change_the_whole();
+    preallocate_behind_data();
     obey_modes();
     if (!is_shared)
         write_around_holes_without_reading();  // else OMPIO opens the file, which wants to read it

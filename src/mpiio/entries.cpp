@@ -168,7 +168,8 @@ HAKOBI_EXPORT int hakobi_File_sync(MPI_File file) {
 HAKOBI_EXPORT int hakobi_File_set_info(MPI_File file, MPI_Info info) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
-    const MPI_File at = known != nullptr ? known->library_side.handles.file() : file;
+    // The library says itself that it takes no MPI_INFO_NULL.
+    const MPI_File at = known != nullptr && info != MPI_INFO_NULL ? known->library_side.handles.file() : file;
     int error = at != MPI_FILE_NULL ? pass(at, [&] { return library.File_set_info(at, info); }) : MPI_SUCCESS;
     if (known != nullptr) (void)told(*known, at, error);
     if (error != MPI_SUCCESS || known == nullptr) return error;
@@ -245,7 +246,8 @@ HAKOBI_EXPORT int hakobi_File_get_byte_offset(MPI_File file, MPI_Offset offset, 
 HAKOBI_EXPORT int hakobi_File_get_atomicity(MPI_File file, int* flag) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered_late(file);
-    if (known == nullptr) return pass(file, [&] { return library.File_get_atomicity(file, flag); });
+    if (known == nullptr || flag == nullptr)
+        return pass(file, [&] { return library.File_get_atomicity(file, flag); });
     *flag = known->program.is_atomic ? 1 : 0;
     return MPI_SUCCESS;
 }
@@ -253,7 +255,8 @@ HAKOBI_EXPORT int hakobi_File_get_atomicity(MPI_File file, int* flag) {
 HAKOBI_EXPORT int hakobi_File_get_amode(MPI_File file, int* mode) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);  // the library may have another mode (new_layout.hpp)
-    if (known == nullptr) return pass(file, [&] { return library.File_get_amode(file, mode); });
+    if (known == nullptr || mode == nullptr)
+        return pass(file, [&] { return library.File_get_amode(file, mode); });
     *mode = known->facts.mode;
     return MPI_SUCCESS;
 }
@@ -269,7 +272,7 @@ HAKOBI_EXPORT int hakobi_File_get_size(MPI_File file, MPI_Offset* size) {
     using namespace hakobi::mpiio;
     OpenFile* const known = entered(file);
     if (known != nullptr) known->engine_side.wait_for_left_calls();
-    if (known == nullptr || !known->library_side.is_placeholder) {
+    if (known == nullptr || !known->library_side.is_placeholder || size == nullptr) {
         // First: what is stored in between counts twice, not never.
         const std::int64_t hidden = known != nullptr ? hidden_end_bytes(*known) : 0;
         const int error = pass(file, [&] { return library.File_get_size(file, size); });
@@ -315,12 +318,13 @@ HAKOBI_EXPORT int hakobi_File_seek_shared(MPI_File file, MPI_Offset offset, int 
 
 HAKOBI_EXPORT int hakobi_File_get_position_shared(MPI_File file, MPI_Offset* offset) {
     using namespace hakobi::mpiio;
-    OpenFile* const known = entered_late(file);
-    const MPI_File at = known == nullptr ? file : known->library_side.handles.file();
-    if (at == MPI_FILE_NULL) {
-        *offset = 0;  // nobody has moved it
+    OpenFile* const known = entered(file);
+    const bool is_asked = known != nullptr && offset != nullptr;
+    if (is_asked && known->library_side.handles.is_view_held_back()) {
+        *offset = 0;  // nobody has moved it in this view
         return MPI_SUCCESS;
     }
+    const MPI_File at = is_asked ? known->library_side.handles.file() : file;
     const int error = pass(at, [&] { return library.File_get_position_shared(at, offset); });
     return known == nullptr ? error : told(*known, at, error);
 }

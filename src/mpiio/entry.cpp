@@ -28,9 +28,7 @@ int end_split(OpenFile& file, const char* call, MPI_Status* status) {
 }
 
 int refuse_split(const OpenFile& file) {
-    const int error = library.is_open_mpi ? MPI_ERR_REQUEST : MPI_ERR_IO;
-    PMPI_File_call_errhandler(file.facts.handle, error);
-    return error;
+    return refuse(file, library.is_open_mpi ? MPI_ERR_REQUEST : MPI_ERR_IO);
 }
 
 void place_from_end(OpenFile& file, MPI_Offset& offset, int& whence) {
@@ -49,8 +47,7 @@ int refuse_shared(const OpenFile& file) {
         "hakobi: %s: when this file was opened, nothing in the process could call a function of the shared "
         "file pointer; set HAKOBI_LATE_VIEWS=0 to allow such calls\n",
         file.facts.name.c_str());
-    PMPI_File_call_errhandler(file.facts.handle, MPI_ERR_UNSUPPORTED_OPERATION);
-    return MPI_ERR_UNSUPPORTED_OPERATION;
+    return refuse(file, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
 }  // namespace hakobi::mpiio

@@ -34,13 +34,17 @@ int end_split(OpenFile& file, const char* call, MPI_Status* status);
 /// Local.
 int refuse_split(const OpenFile& file);
 
+/// Calls the file's error handler, and returns the error.
+inline int refuse(const OpenFile& file, int error) {
+    PMPI_File_call_errhandler(file.facts.handle, error);
+    return error;
+}
+
 /// Refuses an access that the file is not open for; MPI_SUCCESS for others. Equal on all ranks. The libraries
 /// return success from some such calls.
 inline int refused(const OpenFile& file, const Access& access) {
     if (access.is_write ? file.facts.can_write() : file.facts.can_read()) return MPI_SUCCESS;
-    const int error = access.is_write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS;
-    PMPI_File_call_errhandler(file.facts.handle, error);
-    return error;
+    return refuse(file, access.is_write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS);
 }
 
 /// The same of an access of one rank: of nothing at all, the library says what it thinks.
@@ -126,6 +130,7 @@ int pass_nonblocking_collective(MPI_File handle, const Access& access, MPI_Reque
     OpenFile* const file = entered(handle);
     if (file == nullptr) return pass(handle, [&] { return call(handle); });
     if (const int error = refused(*file, access); error != MPI_SUCCESS) return error;
+    if (request == nullptr) return refuse(*file, MPI_ERR_REQUEST);
     if (file->is_queued() && can_make_requests()) return start_with_request(*file, access, request);
     file->count_passed(Passed::nonblocking);
     settle(*file);

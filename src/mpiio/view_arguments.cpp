@@ -88,8 +88,8 @@ int ViewArguments::set_on(MPI_File handle, const char* representation) const {
     MPI_Count etype_bytes = 1;  // OMPIO divides by it
     if (etype_ != MPI_DATATYPE_NULL) PMPI_Type_size_x(etype_, &etype_bytes);
     MPI_Datatype unbound = MPI_DATATYPE_NULL;
-    if (filetype_ != MPI_DATATYPE_NULL && ::strcasecmp(representation, "native") == 0 &&
-        has_moved_bound(filetype_))
+    if (filetype_ != MPI_DATATYPE_NULL && representation != nullptr &&
+        ::strcasecmp(representation, "native") == 0 && has_moved_bound(filetype_))
         unbound = without_bound(filetype_);
     const int error =
         library.File_set_view(handle, displacement_, etype_bytes == 0 ? MPI_BYTE : etype_,

@@ -334,6 +334,25 @@ static void use_a_default_handler(void) {
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
 }
 
+// Arguments that the library refuses, or that Open MPI does: a null pointer for MPI's answer.
+static void ask_for_nothing(void) {
+    MPI_File file = make("nothing.dat", 4);
+    expect(class_of(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, NULL, MPI_INFO_NULL)) ==
+               MPI_ERR_UNSUPPORTED_DATAREP,
+           "a view without a representation", 0);
+#ifdef OPEN_MPI
+    int values[4] = {0};
+    REFUSED(MPI_File_set_info(file, MPI_INFO_NULL), MPI_ERR_INFO);
+    REFUSED(MPI_File_get_size(file, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_File_get_amode(file, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_File_get_atomicity(file, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_File_get_position_shared(file, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_File_iread_at_all(file, 0, values, 4, MPI_INT, NULL), MPI_ERR_REQUEST);
+    REFUSED(MPI_File_iwrite_all(file, values, 4, MPI_INT, NULL), MPI_ERR_REQUEST);
+#endif
+    MPI_File_close(&file);
+}
+
 // Calls that change or look at the file as a whole come behind the collective calls before them, also on
 // ranks that have not come to these yet. OMPIO's preallocate reads what is there and writes it back.
 static void change_the_whole(void) {
@@ -382,6 +401,18 @@ static void preallocate_behind_data(void) {
     MPI_File_close(&file);
 }
 
+// A new view resets the shared pointer.
+static void reset_the_shared_pointer(void) {
+    MPI_File file = make("shared.dat", 4);
+    int value = rank;
+    MPI_Offset position = -1;
+    expect_success(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE), "write_ordered");
+    MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_File_get_position_shared(file, &position);
+    expect(position == 0, "shared position in a new view", position);
+    MPI_File_close(&file);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -399,8 +430,10 @@ int main(int argc, char** argv) {
     views_with_lower_bounds();
     views_of_several_subarrays();
     use_a_default_handler();
+    ask_for_nothing();
     change_the_whole();
     preallocate_behind_data();
+    reset_the_shared_pointer();
     obey_modes();
     if (!is_shared)
         write_around_holes_without_reading();  // else OMPIO opens the file, which wants to read it

@@ -225,12 +225,12 @@ contains
     subroutine output_create(self, comm, prefix, method, axes, title, time_units, sync, asynchronous, writer_stride, &
                              buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
                              asynchronous_bytes, attributes, overview, calendar, steps_per_file, stage, stage_bytes, &
-                             stage_bytes_s, stage_patience_s, stat, errmsg)
+                             stage_bytes_s, stage_patience_s, store_as, stat, errmsg)
         class(hakobi_output), intent(inout) :: self
         type(hakobi_comm), intent(in) :: comm
         character(len=*), intent(in) :: prefix
         character(len=*), intent(in), optional :: method, title, time_units, calendar, hints, if_exists, format, compression
-        character(len=*), intent(in), optional :: stage
+        character(len=*), intent(in), optional :: stage, store_as
         type(hakobi_axis), intent(in), optional, target :: axes(:)
         type(hakobi_attribute), intent(in), optional, target :: attributes(:)
         logical, intent(in), optional :: sync, asynchronous, keep_pieces, overview
@@ -241,7 +241,7 @@ contains
         character(len=*), intent(inout), optional :: errmsg
         type(output_options_c) :: options
         character(kind=c_char), allocatable, target :: c_method(:), c_format(:), c_title(:), c_time_units(:), c_calendar(:)
-        character(kind=c_char), allocatable, target :: c_compression(:), c_stage(:)
+        character(kind=c_char), allocatable, target :: c_compression(:), c_stage(:), c_store_as(:)
         type(attributes_for_c), target :: c_attributes
         type(axes_for_c), target :: c_axes
         type(hints_for_c), target :: c_hints
@@ -254,6 +254,7 @@ contains
         call lend_text(time_units, c_time_units, options%time_units)
         call lend_text(calendar, c_calendar, options%calendar)
         call lend_text(compression, c_compression, options%compression)
+        call lend_text(store_as, c_store_as, options%store_as)
         if (present(significant_bits)) options%significant_bits = int(significant_bits, c_int)
         if (present(writer_stride)) options%writer_stride = int(writer_stride, c_int)
         if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
@@ -309,12 +310,14 @@ contains
     !> errmsg equal on all ranks. `global`: the array's extents, the fastest first; without them those of each
     !> step's blocks, also for scalars and fields on the mesh. `type`: hakobi_float64, without it, or another
     !> one. `dims`, `coordinates`: "lon,lat". `fill_value`: a scalar of that type. `on`: "points" or "cells"
-    !> of the mesh, with `components` values each. With stat= an error leaves the output as it was.
+    !> of the mesh, with `components` values each. `store_as`: the type in files, "float32",
+    !> "int16:range=180..330". With stat= an error leaves the output as it was.
     function output_define(self, name, units, global, type, long_name, standard_name, dims, compression, significant_bits, &
-                           attributes, fill_value, coordinates, is_static, on, components, stat, errmsg) result(field)
+                           attributes, fill_value, coordinates, is_static, on, components, store_as, stat, errmsg) &
+        result(field)
         class(hakobi_output), intent(in) :: self
         character(len=*), intent(in) :: name
-        character(len=*), intent(in), optional :: units, long_name, standard_name, dims, compression, coordinates, on
+        character(len=*), intent(in), optional :: units, long_name, standard_name, dims, compression, coordinates, on, store_as
         integer(int64), intent(in), optional :: global(:)
         integer(c_int), intent(in), optional :: type
         integer, intent(in), optional :: significant_bits, components
@@ -326,6 +329,7 @@ contains
         type(hakobi_field_id) :: field
         type(field_definition_c) :: definition
         type(texts_for_c), target :: texts
+        character(kind=c_char), allocatable, target :: c_store_as(:)
         integer(int64), allocatable, target :: extents(:)
         character(len=:), allocatable :: refused
 
@@ -354,6 +358,7 @@ contains
         definition%standard_name = texts%standard_name_at
         definition%dims = texts%dims_at
         definition%compression = texts%compression_at
+        call lend_text(store_as, c_store_as, definition%store_as)
         definition%coordinates = texts%coordinates_at
         definition%attributes = texts%attributes_at
         definition%num_attributes = texts%num_attributes
@@ -365,11 +370,11 @@ contains
     end function
 
     function output_define_int32(self, name, units, global, type, long_name, standard_name, dims, compression, &
-                                 significant_bits, attributes, fill_value, coordinates, is_static, on, components, stat, &
-                                 errmsg) result(field)
+                                 significant_bits, attributes, fill_value, coordinates, is_static, on, components, store_as, &
+                                 stat, errmsg) result(field)
         class(hakobi_output), intent(in) :: self
         character(len=*), intent(in) :: name
-        character(len=*), intent(in), optional :: units, long_name, standard_name, dims, compression, coordinates, on
+        character(len=*), intent(in), optional :: units, long_name, standard_name, dims, compression, coordinates, on, store_as
         integer(int32), intent(in) :: global(:)
         integer(c_int), intent(in), optional :: type
         integer, intent(in), optional :: significant_bits, components
@@ -380,7 +385,8 @@ contains
         character(len=*), intent(inout), optional :: errmsg
         type(hakobi_field_id) :: field
         field = output_define(self, name, units, int(global, int64), type, long_name, standard_name, dims, compression, &
-                              significant_bits, attributes, fill_value, coordinates, is_static, on, components, stat, errmsg)
+                              significant_bits, attributes, fill_value, coordinates, is_static, on, components, store_as, &
+                              stat, errmsg)
     end function
 
     !> Puts this rank's block of a defined field into the open step, or a further one. `values`: of the

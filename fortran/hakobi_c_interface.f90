@@ -32,7 +32,7 @@ module hakobi_c_interface
     end type
 
     type, bind(c) :: output_options_c
-        integer(c_size_t) :: struct_size = 192
+        integer(c_size_t) :: struct_size = 200
         integer(c_int) :: if_exists = 0
         type(c_ptr) :: method = c_null_ptr, format = c_null_ptr, title = c_null_ptr, axes = c_null_ptr
         integer(c_int64_t) :: num_axes = 0
@@ -46,10 +46,11 @@ module hakobi_c_interface
         integer(c_int64_t) :: steps_per_file = 0
         type(c_ptr) :: stage = c_null_ptr
         integer(c_int64_t) :: stage_bytes = 0, stage_bytes_s = 0, stage_patience_s = 0
+        type(c_ptr) :: store_as = c_null_ptr
     end type
 
     type, bind(c) :: field_c
-        integer(c_size_t) :: struct_size = 360
+        integer(c_size_t) :: struct_size = 368
         type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
         type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr
         type(block_c) :: block
@@ -62,16 +63,17 @@ module hakobi_c_interface
         integer(c_int) :: is_static = 0, on = 0
         integer(c_int64_t) :: num_components = 0
         integer(c_int) :: memory = 0
-        type(c_ptr) :: stream = c_null_ptr
+        type(c_ptr) :: stream = c_null_ptr, store_as = c_null_ptr
     end type
 
     type, bind(c) :: field_definition_c
-        integer(c_size_t) :: struct_size = 120
+        integer(c_size_t) :: struct_size = 128
         type(c_ptr) :: name = c_null_ptr, units = c_null_ptr, long_name = c_null_ptr, standard_name = c_null_ptr
         type(c_ptr) :: dims = c_null_ptr, coordinates = c_null_ptr, compression = c_null_ptr, attributes = c_null_ptr
         integer(c_int64_t) :: num_attributes = 0
         type(c_ptr) :: fill_value = c_null_ptr, global = c_null_ptr
         integer(c_int) :: num_dims = 0, type = 0, significant_bits = 0, is_static = 0, on = 0, num_components = 0
+        type(c_ptr) :: store_as = c_null_ptr
     end type
 
     type, bind(c) :: memory_layout_c

@@ -246,6 +246,7 @@ typedef struct hakobi_output_options {
     int64_t stage_bytes;      /* 0: HAKOBI_STAGE_BYTES, else half of what is free */
     int64_t stage_bytes_s;    /* 0: HAKOBI_STAGE_RATE, else no limit */
     int64_t stage_patience_s; /* 0: HAKOBI_STAGE_PATIENCE, else 120; HAKOBI_NO: none */
+    const char* store_as;     /* "float32", ...: float64 in files; NULL: HAKOBI_STORE_AS, else "float64" */
 } hakobi_output_options;
 
 /* Name number `index` (from 0) for the option "method", besides "auto"; NULL after the last one. */
@@ -281,6 +282,7 @@ typedef struct hakobi_field {
         num_components; /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1. `strides`: two entries */
     int memory;         /* where `data` is: HAKOBI_MEMORY_AUTOMATIC, ... */
     void* stream;       /* of memory of a GPU: values are copied when what it holds at put is done */
+    const char* store_as; /* the type in files: "float32", "int16:range=180..330", ...; NULL: the option's */
 } hakobi_field;
 
 /* A field as all its steps have it (hakobi::FieldDefinition, which says more of each member); equal on every
@@ -306,6 +308,7 @@ typedef struct hakobi_field_definition {
     int is_static;        /* HAKOBI_YES: constant in time, put once; 0: no */
     int on;               /* HAKOBI_ON_POINTS, HAKOBI_ON_CELLS: a field on the mesh */
     int num_components;   /* of a field on the mesh: 3 for a vector, 9 for a tensor; 0: 1 */
+    const char* store_as; /* the type in files: "float32", "int16:range=180..330", ...; NULL: the option's */
 } hakobi_field_definition;
 
 /* How a block's values lie in memory (hakobi::MemoryLayout). */

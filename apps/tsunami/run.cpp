@@ -24,7 +24,6 @@ namespace {
 
 // The fields of a step, gathered from the state into one array each. A dry cell's surface is NaN, its
 // velocity 0.
-template <class T>
 class StepWriter {
   public:
     /// Collective over `comm`.
@@ -33,20 +32,20 @@ class StepWriter {
         for (auto* field : {&eta_, &u_, &v_, &eta_max_}) {
             field->on_host.resize(static_cast<std::size_t>(num));
             if (const auto& gpu = simulation.gpu())
-                field->on_gpu = gpu->allocate(comm, num * static_cast<std::int64_t>(sizeof(T)));
+                field->on_gpu = gpu->allocate(comm, num * static_cast<std::int64_t>(sizeof(double)));
         }
     }
 
-    /// The fields of the steps. Collective.
-    void define(Output& output) {
+    /// The fields of the steps, which files have as `store_as` (FieldDefinition). Collective.
+    void define(Output& output, const std::string& store_as) {
         const auto define = [&](Values& values, const char* name, const char* units, const char* long_name,
                                 const char* standard_name) {
             values.id = output.define({.name = name,
                                        .units = units,
                                        .long_name = long_name,
                                        .standard_name = standard_name,
-                                       .type = sizeof(T) == 4 ? ValueType::float32 : ValueType::float64,
-                                       .global = simulation_.block().global});
+                                       .global = simulation_.block().global,
+                                       .store_as = store_as});
         };
         define(eta_, "eta", "m", "height of the sea surface above mean sea level, NaN where it is dry",
                "sea_surface_height_above_mean_sea_level");
@@ -62,12 +61,13 @@ class StepWriter {
         fill();
         const auto put = [&](const Values& values) {
             const auto& gpu = simulation_.gpu();
-            const T* data = values.on_host.data();
+            const double* data = values.on_host.data();
             if (gpu != nullptr) {
-                gpu->copy(values.on_gpu.get(), data, std::ssize(values.on_host) * std::int64_t{sizeof(T)});
-                data = reinterpret_cast<const T*>(values.on_gpu.get());
+                gpu->copy(values.on_gpu.get(), data,
+                          std::ssize(values.on_host) * std::int64_t{sizeof(double)});
+                data = reinterpret_cast<const double*>(values.on_gpu.get());
             }
-            output.put(values.id, simulation_.block(), std::span<const T>(data, values.on_host.size()),
+            output.put(values.id, simulation_.block(), std::span<const double>(data, values.on_host.size()),
                        {.memory = gpu != nullptr ? Memory::device : Memory::host,
                         .stream = gpu != nullptr ? gpu->stream() : nullptr});
         };
@@ -80,24 +80,24 @@ class StepWriter {
   private:
     void fill() {
         const Solver& solver = simulation_.solver();
-        constexpr T dry = std::numeric_limits<T>::quiet_NaN();
+        constexpr double dry = std::numeric_limits<double>::quiet_NaN();
         std::size_t at = 0;
         for (std::int64_t r = 0; r < solver.num_rows(); ++r) {
             for (std::int64_t c = 0; c < solver.num_columns(); ++c, ++at) {
                 const double h = solver.eta.row(r)[c] - solver.bed.row(r)[c];
                 const bool is_wet = h > solver.options().dry_depth_m;
                 const double eta_max = solver.eta_max.row(r)[c];
-                eta_.on_host[at] = is_wet ? static_cast<T>(solver.eta.row(r)[c]) : dry;
-                u_.on_host[at] = is_wet ? static_cast<T>(solver.momentum_x.row(r)[c] / h) : T{0};
-                v_.on_host[at] = is_wet ? static_cast<T>(solver.momentum_y.row(r)[c] / h) : T{0};
-                eta_max_.on_host[at] = std::isfinite(eta_max) ? static_cast<T>(eta_max) : dry;
+                eta_.on_host[at] = is_wet ? solver.eta.row(r)[c] : dry;
+                u_.on_host[at] = is_wet ? solver.momentum_x.row(r)[c] / h : 0;
+                v_.on_host[at] = is_wet ? solver.momentum_y.row(r)[c] / h : 0;
+                eta_max_.on_host[at] = std::isfinite(eta_max) ? eta_max : dry;
             }
         }
     }
 
     struct Values {
         FieldId id{};
-        std::vector<T> on_host;
+        std::vector<double> on_host;
         std::shared_ptr<std::byte> on_gpu;  ///< a copy, which is what is put; null without a GPU
     };
     const Simulation& simulation_;
@@ -273,9 +273,8 @@ void run(const Comm& comm, const Options& options) {
     }
     const double restarted_at_s = simulation->time_s();
     Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
-    StepWriter<double> writer_double(comm, *simulation);
-    StepWriter<float> writer_single(comm, *simulation);
-    options.is_single_precision ? writer_single.define(output) : writer_double.define(output);
+    StepWriter writer(comm, *simulation);
+    writer.define(output, options.is_single_precision ? "float32" : "");
     if (options.state_every > 0) state.define(output);
 
     MPI_Barrier(comm.handle());
@@ -288,11 +287,7 @@ void run(const Comm& comm, const Options& options) {
         if (k < restarted.num_written) continue;
         const auto number = static_cast<std::int64_t>(k) + 1;
         const bool has_state = options.state_every > 0 && number % options.state_every == 0;
-        if (options.is_single_precision) {
-            writer_single.write(output, has_state ? &state : nullptr);
-        } else {
-            writer_double.write(output, has_state ? &state : nullptr);
-        }
+        writer.write(output, has_state ? &state : nullptr);
         ++num_put;
         if (options.show_progress && comm.rank() == 0) {
             std::fprintf(stderr, "\r%.2f of %g h", time_s / 3600, options.hours);

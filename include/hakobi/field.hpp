@@ -59,6 +59,13 @@ struct FieldDefinition {
     /// points, cells: a field on the mesh (Output::put_mesh). A name is either a point field or a cell field.
     On on = On::grid;
     std::int64_t components = 1;  ///< on the mesh: 3 for a vector, 9 for a tensor (row by row)
+    /// The type in files, of values of float64 or float32: "float32"; "float64": as in memory; or integers
+    /// that CF's scale_factor and add_offset turn into values, "int16:range=180..330" or
+    /// "int16:scale_factor=0.01,add_offset=273.15" (also int8, uint8, uint16, int32; not with vtkhdf). Values
+    /// are rounded to nearest. One that does not fit is an error of end_step; with ",saturate" (":saturate"
+    /// behind float32) it is stored as the least or greatest. NaNs and fill_value are an integer's
+    /// `_FillValue`. Takes memory for this rank's stored values. "": OutputOptions::store_as.
+    std::string store_as = {};
 };
 
 /// A field that Output::define has defined: a number, of use to its Output alone. FieldId{} is none.
@@ -99,7 +106,7 @@ struct Field {
     /// This rank's part; `global` equal on all ranks. A rank with several blocks puts each under the same
     /// name; a rank with none puts an empty block.
     Block block;
-    Data data;  ///< its type is the field's
+    Data data;  ///< its type is the field's, which store_as may change in files
     std::vector<std::int64_t> ghosts = {};
     std::vector<std::int64_t> strides = {};
     Memory memory = Memory::automatic;
@@ -110,6 +117,7 @@ struct Field {
     bool is_static = false;
     On on = On::grid;
     std::int64_t components = 1;
+    std::string store_as = {};
 };
 
 }  // namespace v0

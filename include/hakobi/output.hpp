@@ -53,6 +53,9 @@ struct OutputOptions {
     /// is at most 2^-(bits + 1); 10 bits keep 3 decimal digits. The field's attribute
     /// _QuantizeBitRoundNumberOfSignificantBits records the number.
     int significant_bits = 0;
+    /// The type in files of fields of float64 that do not say their own (FieldDefinition::store_as):
+    /// "float32", "float32:saturate" or "float64". "": HAKOBI_STORE_AS; without it, "float64".
+    std::string store_as = {};
     /// fsync each step's file before it gets its final name, and then its folder: what has its final name
     /// survives a crash of the system. Not hidden, that is before end_step returns.
     bool sync = false;

@@ -52,7 +52,7 @@ class OutputOptionsC(_Sized):  # hakobi_output_options
         ("asynchronous_bytes", c_int64), ("buffer_bytes", c_int64), ("hints", POINTER(HintC)), ("num_hints", c_int64),
         ("significant_bits", c_int), ("writer_stride", c_int), ("asynchronous", c_int), ("sync", c_int),
         ("overview", c_int), ("keep_pieces", c_int), ("steps_per_file", c_int64), ("stage", c_char_p),
-        ("stage_bytes", c_int64), ("stage_bytes_s", c_int64), ("stage_patience_s", c_int64),)
+        ("stage_bytes", c_int64), ("stage_bytes_s", c_int64), ("stage_patience_s", c_int64), ("store_as", c_char_p),)
 
 class FieldC(_Sized):  # hakobi_field
     _fields_ = (
@@ -61,14 +61,15 @@ class FieldC(_Sized):  # hakobi_field
         ("significant_bits", c_int), ("data", c_void_p), ("num_values", c_int64), ("ghosts", POINTER(c_int64)),
         ("strides", POINTER(c_int64)), ("attributes", POINTER(AttributeC)), ("num_attributes", c_int64),
         ("fill_value", c_void_p), ("is_static", c_int), ("on", c_int), ("num_components", c_int64), ("memory", c_int),
-        ("stream", c_void_p),)
+        ("stream", c_void_p), ("store_as", c_char_p),)
 
 class FieldDefinitionC(_Sized):  # hakobi_field_definition
     _fields_ = (
         ("name", c_char_p), ("units", c_char_p), ("long_name", c_char_p), ("standard_name", c_char_p),
         ("dims", c_char_p), ("coordinates", c_char_p), ("compression", c_char_p), ("attributes", POINTER(AttributeC)),
         ("num_attributes", c_int64), ("fill_value", c_void_p), ("global_", POINTER(c_int64)), ("num_dims", c_int),
-        ("type", c_int), ("significant_bits", c_int), ("is_static", c_int), ("on", c_int), ("num_components", c_int),)
+        ("type", c_int), ("significant_bits", c_int), ("is_static", c_int), ("on", c_int), ("num_components", c_int),
+        ("store_as", c_char_p),)
 
 class MemoryLayoutC(_Sized):  # hakobi_memory_layout
     _fields_ = (

@@ -164,10 +164,12 @@ class Input:
         out: AnyArray | None = None,
         stream: Any = None,
     ) -> AnyArray:
-        """A step's field, or this rank's block of it, as an array with the block's shape and the field's type.
+        """A step's field, or this rank's block of it, as an array with the block's shape and the field's type; float64
+        for integers with CF's `scale_factor` or `add_offset`, which are applied, with NaN for `_FillValue`.
 
         Collective if opened with a communicator: `name` and `step` (-1: the last) are equal on all ranks, blocks are
-        arbitrary. `out`: an array to read into, with the block's shape and the field's type; it may be any view without
+        arbitrary. `out`: an array to read into, with the block's shape and the field's type, or float64 for float32 and
+        scaled integers (these also to float32); it may be any view without
         overlaps and negative strides, such as the inside of an array with ghosts. It may be a GPU's, of CuPy or
         PyTorch: it is written after what the stream holds now, before this returns (`stream`: as in Output.put).
 
@@ -296,22 +298,41 @@ class Input:
         shape = tuple(block.count) if block is not None else field.shape
         if min(shape, default=0) < 0:
             return wanted, None, None  # as above
-        wanted.type = TYPES[field.dtype.name]
-        values = np.empty(shape, field.dtype) if out is None else out
+        packed = _unpacked_types(field)
+        values = np.empty(shape, packed[0] if _is_scaled(field) else field.dtype) if out is None else out
         lent = lend(values, stream)
         if out is not None:
-            wanted.strides = (ctypes.c_int64 * MAX_DIMS)(*_strides(lent.array, shape, field.dtype))
+            wanted.strides = (ctypes.c_int64 * MAX_DIMS)(*_strides(lent.array, shape, [field.dtype, *packed]))
+        wanted.type = TYPES[lent.array.dtype.name]
         wanted.data = lent.array.ctypes.data if lent.array.size else None
         wanted.memory, wanted.stream = lent.memory, lent.stream
         return wanted, values, lent.keep
 
 
-def _strides(out: npt.NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
+#: netCDF's names of the types that the library unpacks where CF's attributes say how.
+_SCALED = ("float", "byte", "ubyte", "short", "ushort", "int")
+
+
+def _is_scaled(field: InputField) -> bool:
+    """Whether CF's attributes turn what is stored into values."""
+    given = [field.attributes[name] for name in ("scale_factor", "add_offset") if name in field.attributes]
+    return field.type in _SCALED and any(isinstance(number, (int, float)) for number in given)
+
+
+def _unpacked_types(field: InputField) -> list[np.dtype[Any]]:
+    """The types besides its own that a field may be read as."""
+    if field.dtype == np.float32:
+        return [np.dtype(np.float64)]
+    return [np.dtype(np.float64), np.dtype(np.float32)] if _is_scaled(field) else []
+
+
+def _strides(out: npt.NDArray[Any], shape: tuple[int, ...], dtypes: list[np.dtype[Any]]) -> tuple[int, ...]:
     """Elements from one to the next. Raises InputError for an array that cannot be read into."""
     if isinstance(out, np.ma.MaskedArray):
         raise InputError("out is a MaskedArray, not a numpy array")
-    if out.dtype != dtype or not out.dtype.isnative:
-        raise InputError(f"out is of dtype {out.dtype.str}, the field of {dtype.str}")
+    if out.dtype not in dtypes or not out.dtype.isnative:
+        raise InputError(f"out is of dtype {out.dtype.str}, the field of {dtypes[0].str}")
+    dtype = out.dtype
     if out.shape != shape:
         raise InputError(f"out's shape {out.shape} is not the block's {shape}")
     if not out.flags.writeable:

@@ -60,15 +60,15 @@ class _Steps(BackendArray):
             for r in ranges[1:]
         )
         steps = ranges[0] if isinstance(ranges[0], range) else range(ranges[0], ranges[0] + 1)
-        read = [
-            self._unpacked(
-                self._input.read(self._name, step=self._steps[i], block=block if block.global_ else None), i
-            )[within]
-            for i in steps
-        ]
+        read = [self._unpacked(self._read_stored(self._input, block, self._steps[i]), i)[within] for i in steps]
         values = np.stack(read) if read else np.empty((0, *(len(r) for r in ranges[1:] if isinstance(r, range))))
         values = values.astype(self.dtype, copy=False)
         return values if isinstance(ranges[0], range) else values[0]
+
+    def _read_stored(self, steps: Input, block: Block, step: int) -> npt.NDArray[Any]:
+        """In the file's type, which Input.read would unpack."""
+        stored = np.empty(block.count, steps.field(self._name, step).dtype)
+        return steps.read(self._name, step=step, block=block if block.global_ else None, out=stored)
 
     def _unpacked(self, values: npt.NDArray[Any], number: int) -> npt.NDArray[Any]:
         if not self._packings:
@@ -93,7 +93,8 @@ def dataset_of(steps: Input, open_series: Callable[[], Input]) -> xarray.Dataset
     for name in steps.fields:
         field = steps.field(name)
         if field.is_static and field.dtype is not None:
-            variables[name] = xarray.Variable(field.dims, steps.read(name), dict(field.attributes))
+            stored = steps.read(name, out=np.empty(field.shape, field.dtype))
+            variables[name] = xarray.Variable(field.dims, stored, dict(field.attributes))
             continue
         here = [steps.field(name, number) for number in steps.steps if name in steps.fields_of(number)]
         units = field.attributes.get("units")

@@ -233,6 +233,7 @@ class Output:
         calendar: str = "",
         compression: str = "none",
         significant_bits: int = 0,
+        store_as: str = "",
         sync: bool = False,
         asynchronous: bool | None = None,
         asynchronous_bytes: int = 0,
@@ -267,7 +268,8 @@ class Output:
         which tries a place that takes nothing for `stage_patience_s` (None: 120).
 
         `compression`: "deflate" or "zstd", optionally with a level ("deflate:4"), compresses fields of at least 16 KiB.
-        `significant_bits` rounds their floating-point values to that many mantissa bits before.
+        `significant_bits` rounds their floating-point values to that many mantissa bits before. `store_as="float32"`:
+        fields of float64 are float32 in files; "": HAKOBI_STORE_AS, or as in memory.
 
         Raises InputError for an unknown method (naming the nearest one) or a wrong option, StorageError for a folder
         that cannot be written or a file in the way, ExistsError also if another run writes the prefix.
@@ -289,6 +291,7 @@ class Output:
                     "time_units": time_units,
                     "calendar": calendar,
                     "compression": compression,
+                    "store_as": store_as,
                 },
             )
             options.significant_bits = int_for_c(significant_bits)
@@ -320,6 +323,7 @@ class Output:
         dims: Iterable[str] = (),
         compression: str = "",
         significant_bits: int = 0,
+        store_as: str = "",
         attributes: Mapping[str, AttributeLike] | None = None,
         fill_value: float | np.generic | None = None,
         coordinates: Iterable[str] = (),
@@ -330,7 +334,8 @@ class Output:
         `global_`: the array's extents, slowest first; None: those of each step's blocks, which cannot be checked here,
         also for scalars and fields on the mesh. `dtype`: float32, float64, or an integer of 8 to 64 bits.
         `dims`: names of the dimensions, slowest first; needed if they are no axes or the axes' lengths are ambiguous.
-        `compression`, `significant_bits`: override those of create for this field.
+        `compression`, `significant_bits`, `store_as`: override those of create for this field. `store_as` may also be
+        integers with a scale_factor and add_offset: "int16:range=180..330", "int16:scale_factor=0.01,add_offset=273".
 
         `attributes`: further attributes. `fill_value`: value of elements that no rank puts, of the field's type
         (default: NaN for floats, 0 otherwise). `coordinates`: names of the fields that are its coordinates, such as the
@@ -343,7 +348,12 @@ class Output:
         self._require_open("define")
         number = ctypes.c_int64()
         try:
-            texts = {"long_name": long_name, "standard_name": standard_name, "compression": compression}
+            texts = {
+                "long_name": long_name,
+                "standard_name": standard_name,
+                "compression": compression,
+                "store_as": store_as,
+            }
             definition = definition_for_c(
                 name,
                 units,
@@ -387,6 +397,7 @@ class Output:
         dims: Iterable[str] = (),
         compression: str = "",
         significant_bits: int = 0,
+        store_as: str = "",
         attributes: Mapping[str, AttributeLike] | None = None,
         fill_value: float | np.generic | None = None,
         coordinates: Iterable[str] = (),
@@ -441,6 +452,7 @@ class Output:
         dims: Iterable[str] = (),
         compression: str = "",
         significant_bits: int = 0,
+        store_as: str = "",
         attributes: Mapping[str, AttributeLike] | None = None,
         fill_value: float | np.generic | None = None,
         coordinates: Iterable[str] = (),
@@ -459,6 +471,7 @@ class Output:
             lent.standard_name = text_for_c("standard_name", standard_name)
             lent.compression = text_for_c("compression", compression)
             lent.significant_bits = int_for_c(significant_bits)
+            lent.store_as = text_for_c("store_as", store_as)
             fill = fill_value_for_c(fill_value, array.array.dtype) if fill_value is not None else None
             lent.attributes = attributes_for_c(attributes or {})
             lent.num_attributes = len(attributes or {})

@@ -146,6 +146,7 @@ Field field_of(const hakobi_field& field, std::int64_t num_elements) {
     result.attributes = attributes_of(field.attributes, field.num_attributes);
     result.compression = text_or(field.compression);
     result.significant_bits = field.significant_bits;
+    result.store_as = text_or(field.store_as);
     const hakobi_memory_layout given{.struct_size = sizeof(hakobi_memory_layout),
                                      .ghosts = field.ghosts,
                                      .strides = field.strides,
@@ -187,7 +188,8 @@ FieldDefinition definition_of(const hakobi_field_definition& given) {
                 .coordinates = names_in(given.coordinates),
                 .is_static = yes(given.is_static, false, "is_static"),
                 .on = on_called(given.on),
-                .components = given.num_components != 0 ? given.num_components : 1};
+                .components = given.num_components != 0 ? given.num_components : 1,
+                .store_as = text_or(given.store_as)};
     } catch (const Error& error) {
         bad("field " + name + ": " + error.what());
     }

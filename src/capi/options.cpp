@@ -91,6 +91,7 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
     take(from.buffer_bytes, options.buffer_bytes);
     options.hints = hints_of(from.hints, from.num_hints);
     options.significant_bits = from.significant_bits;
+    take(from.store_as, options.store_as);
     options.writer_stride = from.writer_stride;
     if (from.if_exists < HAKOBI_IF_EXISTS_FAIL || from.if_exists > HAKOBI_IF_EXISTS_RESUME)
         refuse_option("if_exists is " + std::to_string(from.if_exists) +

@@ -75,13 +75,15 @@ Result<Destination> destination_of(const FieldRead& read, const format::FoundFie
     }
     const auto given = static_cast<format::ValueType>(read.data.index());
     const bool has_nothing = !read.block.count.empty() && read.block.num_elements() == 0;
+    Destination to;
+    to.packing = format::packing_found(*field.type, field.shown.attributes, given);
+    to.wanted = to.packing ? given : *field.type;
     // A rank that wants nothing need not say of what type.
-    if (given != *field.type && !has_nothing) {
+    if (given != *field.type && !to.packing && !has_nothing) {
         return bad(name, "it is " + field.shown.type + ", but memory of " +
                              std::string(format::name_of(given)) + " was given");
     }
-    Destination to;
-    to.element_bytes = format::bytes_of(*field.type);
+    to.element_bytes = format::bytes_of(to.wanted);
     const std::vector<std::int64_t> shape =
         field.shown.shape.empty() ? std::vector<std::int64_t>{1} : field.shown.shape;
     to.block = read.block;

@@ -26,6 +26,7 @@
 #include "input/opened_file.hpp"
 #include "input/piece_table.hpp"
 #include "input/steps.hpp"
+#include "input/unpacking.hpp"
 #include "io/options.hpp"
 #include "mpi/messages.hpp"
 #include "region/copy.hpp"
@@ -153,6 +154,7 @@ Status Input::Impl::read_by_format(const format::Format& format, const std::stri
 mpi::Agreed Input::Impl::run_read(const FieldRead& read, Means& means) noexcept {
     std::size_t step = 0, field = 0;
     Destination to;
+    std::optional<input::Unpacking> unpacking;
     Status status = guarded("read", [&]() -> Status {
         Result<std::size_t> at = index_of(read.step);
         if (!at.ok()) return at.status();
@@ -163,13 +165,23 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read, Means& means) noexcept 
         Result<Destination> made = input::destination_of(read, found(step).fields[field]);
         if (!made.ok()) return made.status();
         to = std::move(made).value();
-        return input::locate(read, to, means.device);
+        if (Status located = input::locate(read, to, means.device); !located.ok()) return located;
+        if (!to.packing) return {};
+        if (!means.device.empty()) return input::no_unpacking_on_device(found(step).fields[field]);
+        unpacking.emplace(std::move(to), found(step).fields[field]);
+        to = unpacking->packed();
+        return {};
     });
     if (mpi::Agreed agreed = agree_on_read(means.comm, status, read); !agreed.status.ok()) return agreed;
     const format::FoundField& source = found(step).fields[field];
     const std::string& folder = steps.paths[step];
     const std::string file = format::file_of(source, steps.numbers[step]);
     const std::string path = file.empty() ? folder : series::folder_of(folder) + "/" + file;
+    // Local, and cannot fail: each rank by itself.
+    const auto unpacked = [&](mpi::Agreed agreed) {
+        if (agreed.status.ok() && unpacking) unpacking->unpack();
+        return agreed;
+    };
     const auto read_here = [&](auto how) {
         return guarded("reading " + path,
                        [&] { return input::read_by_host(means.comm, to, means.device, how); });
@@ -188,9 +200,9 @@ mpi::Agreed Input::Impl::run_read(const FieldRead& read, Means& means) noexcept 
             return read_by_format(format, path, source, steps.steps_in_file[step], at);
         });
     } else {
-        return means.opened.read(backend + path, offset_of(step, source), to, means.device);
+        return unpacked(means.opened.read(backend + path, offset_of(step, source), to, means.device));
     }
-    return input::agree(means.comm, status);
+    return unpacked(input::agree(means.comm, status));
 }
 
 Status Input::Impl::set_prefix(std::string_view given) {

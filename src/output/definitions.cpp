@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -29,9 +30,62 @@ Status bad(const std::string& name, std::string why) {
     return {ErrorCode::invalid_argument, "field " + name + ": " + std::move(why)};
 }
 
+/// How files have the field's values where that is in another type than memory's.
+Result<std::optional<format::Packing>> packing_of(const Setup& setup, const Field& field) {
+    const auto type = static_cast<ValueType>(field.data.index());
+    const bool is_real = type == ValueType::float64 || type == ValueType::float32;
+    if (field.store_as.empty()) return type == ValueType::float64 ? setup.packing : std::nullopt;
+    Result<std::optional<format::Packing>> parsed = format::parse_packing(field.store_as);
+    if (!parsed.ok()) return parsed;
+    const auto bad = [&](const std::string& why) {
+        return Status(ErrorCode::invalid_argument, "store_as '" + field.store_as + "': " + why);
+    };
+    if (!is_real)
+        return bad("it is for values of float64 and float32, and these are " +
+                   std::string(format::name_of(type)));
+    std::optional<format::Packing>& packing = parsed.value();
+    if (!packing && type == ValueType::float32) return bad("the values are float32 in memory");
+    if (!packing || (!packing->is_scaled() && type == ValueType::float32))
+        return std::optional<format::Packing>();
+    if (packing->is_scaled() && setup.format->holds_meshes())
+        return Status(ErrorCode::unsupported, "store_as '" + field.store_as + "': readers of the format " +
+                                                  std::string(setup.format->name()) +
+                                                  " know no scale_factor");
+    if (packing->is_scaled() &&
+        (field.attributes.contains("scale_factor") || field.attributes.contains("add_offset")))
+        return bad("scale_factor and add_offset are among its attributes, too");
+    return parsed;
+}
+
+/// Changes what a description of values in memory says to what files have of them.
+Status describe_packed(format::Packing& packing, format::FieldDescription& description) {
+    const std::optional<FillValue> fill = std::exchange(description.fill_value, std::nullopt);
+    const ValueType type = std::exchange(description.type, packing.type);
+    if (fill && fill->index() != static_cast<std::size_t>(type)) {
+        return {ErrorCode::invalid_argument,
+                "its fill value is " + std::string(format::name_of(static_cast<ValueType>(fill->index()))) +
+                    ", its values are " + std::string(format::name_of(type))};
+    }
+    if (packing.is_scaled()) {
+        description.fill_value = format::missing_of(packing.type);
+        if (fill) packing.missing = std::visit([](auto value) { return static_cast<double>(value); }, *fill);
+        description.attributes["scale_factor"] = packing.scale_factor;
+        description.attributes["add_offset"] = packing.add_offset;
+        return {};
+    }
+    if (!fill) return {};
+    const double value = std::get<double>(*fill);
+    description.fill_value = static_cast<float>(value);
+    if (std::isinf(static_cast<float>(value)) && !std::isinf(value))
+        return {ErrorCode::invalid_argument,
+                "its fill value does not fit in float32, which store_as asks for"};
+    return {};
+}
+
 }  // namespace
 
-Status describe_field(const Setup& setup, const Field& field, format::FieldDescription& description) {
+Status describe_field(const Setup& setup, const Field& field, format::FieldDescription& description,
+                      std::optional<format::Packing>& packing) {
     Result<filter::Filters> filters =
         filter::parse_filters(field.compression, field.significant_bits, setup.filters);
     Status status = filters.ok() ? check_codec(*setup.format, filters.value().codec) : filters.status();
@@ -52,6 +106,10 @@ Status describe_field(const Setup& setup, const Field& field, format::FieldDescr
                    .coordinates = field.coordinates,
                    .is_static = field.is_static,
                    .place = static_cast<format::Place>(field.on)};
+    const Result<std::optional<format::Packing>> asked = packing_of(setup, field);
+    packing = asked.ok() ? asked.value() : std::nullopt;
+    status.keep_first(asked.status());
+    if (packing) status.keep_first(describe_packed(*packing, description));
     return status;
 }
 
@@ -76,7 +134,9 @@ Status Definitions::check(const Defined& defined, format::StepDescription& step)
     const auto named = [&](const Status& status) {
         return Status(status.code(), "field " + field.name + ": " + status.text());
     };
-    if (Status status = describe_field(setup_, field, description); !status.ok()) return named(status);
+    std::optional<format::Packing> packing;
+    if (Status status = describe_field(setup_, field, description, packing); !status.ok())
+        return named(status);
     const auto name_of = [](const Defined& one) -> const std::string& { return one.field.name; };
     if (std::ranges::find(defined_, field.name, name_of) != defined_.end())
         return bad(field.name, "it is defined already");
@@ -112,7 +172,8 @@ mpi::Agreed Definitions::define(const FieldDefinition& definition, FieldId& id) 
                              .coordinates = definition.coordinates,
                              .is_static = definition.is_static,
                              .on = definition.on,
-                             .components = definition.components},
+                             .components = definition.components,
+                             .store_as = definition.store_as},
                    .global = definition.global};
         defined_.reserve(defined_.size() + 1);  // once the ranks have agreed nothing may fail on one of them
         return check(defined, step);

@@ -2,18 +2,22 @@
 
 #include <cstdint>
 #include <hakobi/field.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
+#include "format/packing.hpp"
 #include "format/step.hpp"
 #include "mpi/agree.hpp"
 #include "output/setup.hpp"
 
 namespace hakobi::output {
 
-/// Says how the format stores `field`, in all but its extents. invalid_argument or unsupported where the
-/// field's compression is none that it could have; it is described without one then.
-Status describe_field(const Setup& setup, const Field& field, format::FieldDescription& description);
+/// Says how the format stores `field`, in all but its extents: `packing` is set where that is in another
+/// type. invalid_argument or unsupported where the field's compression or type in files is none that it could
+/// have; it is described without it then.
+Status describe_field(const Setup& setup, const Field& field, format::FieldDescription& description,
+                      std::optional<format::Packing>& packing);
 
 /// Whether the format's files hold fields where this one is, and the field has what one has there.
 /// invalid_argument or unsupported, in words that follow "field x: ". Pure.

@@ -1,6 +1,9 @@
 #include "output/held_field.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +71,20 @@ Status by_strides(const Field& field, std::int64_t num_given, std::int64_t eleme
     return num_given < needed ? wrong_size(needed, num_given) : Status();
 }
 
+/// `index`: of the block's values.
+Status does_not_fit(const Block& block, std::int64_t index, double value, const format::Packing& packing) {
+    std::vector<std::int64_t> at = block.start;
+    for (std::size_t d = block.count.size(); d-- > 0;) {
+        at[d] += index % block.count[d];
+        index /= block.count[d];
+    }
+    std::array<char, 32> digits{};
+    std::snprintf(digits.data(), digits.size(), "%.9g", value);
+    return bad("its value " + std::string(digits.data()) + (at.empty() ? "" : " at " + text_of(at)) +
+               " does not fit in " + std::string(format::name_of(packing.type)) +
+               ", which store_as asks for");
+}
+
 }  // namespace
 
 std::int64_t num_values_of(const Block& block) {
@@ -120,6 +137,38 @@ HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* v
     Cursor cursor(memory);
     pack(cursor, nullptr, memory.size_bytes(), values, mover);
     return {held.block, values, packed_strides(held.block.count, element_bytes)};
+}
+
+Result<HeldBlock> packed(const HeldBlock& held, const format::Packing& packing, std::byte* values) {
+    assert(held.unpacked && !held.is_on_device);
+    const std::int64_t from_bytes = format::bytes_of(*held.unpacked);
+    const std::int64_t element_bytes = format::bytes_of(packing.type);
+    const std::int64_t num = num_values_of(held.block);
+    HeldBlock result{held.block, values, packed_strides(held.block.count, element_bytes)};
+    if (num == 0) return result;
+    // Rows of evenly spaced values: as many of the last dimensions as lie without gaps.
+    std::int64_t row = 1, stride = from_bytes;
+    std::size_t num_outer = held.block.count.size();
+    for (; num_outer > 0; --num_outer) {
+        const std::int64_t count = held.block.count[num_outer - 1];
+        if (count == 1) continue;
+        if (row > 1 && held.strides_bytes[num_outer - 1] != row * stride) break;
+        if (row == 1) stride = held.strides_bytes[num_outer - 1];
+        row *= count;
+    }
+    std::vector<std::int64_t> at(num_outer, 0);
+    for (std::int64_t done = 0; done < num; done += row) {
+        const std::byte* from = held.first;
+        for (std::size_t d = 0; d < num_outer; ++d) from += at[d] * held.strides_bytes[d];
+        const std::optional<format::Misfit> misfit =
+            format::pack(packing, *held.unpacked, from, stride, row, values + done * element_bytes);
+        if (misfit) return does_not_fit(held.block, done + misfit->index, misfit->value, packing);
+        for (std::size_t d = num_outer; d-- > 0;) {
+            if (++at[d] < held.block.count[d]) break;
+            at[d] = 0;
+        }
+    }
+    return result;
 }
 
 HeldBlock filled(const Block& block, std::span<const std::byte> value, std::vector<std::byte>& row) {

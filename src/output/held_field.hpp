@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <hakobi/block.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "format/packing.hpp"
 #include "output/method.hpp"
 #include "region/copy.hpp"
 
@@ -17,6 +19,8 @@ struct HeldBlock {
     const std::byte* first = nullptr;         ///< of the block's values
     std::vector<std::int64_t> strides_bytes;  ///< from a value to its neighbour, one a dimension
     bool is_on_device = false;                ///< the processor must not touch the values
+    /// The values' type where they are not packed yet (format/packing.hpp): else they have the field's.
+    std::optional<format::ValueType> unpacked = {};
 };
 
 /// Number of the block's values: one of a scalar, which has no dimensions.
@@ -46,6 +50,10 @@ Result<HeldBlock> held_block(const Field& field);
 /// mover takes arrive later.
 [[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values,
                                RunMover* mover = nullptr);
+
+/// Packs the block's values to `values`, in C order, and returns the block that is there. invalid_argument, in
+/// words that follow "field x: ", for one that does not fit.
+Result<HeldBlock> packed(const HeldBlock& held, const format::Packing& packing, std::byte* values);
 
 /// Returns the block with one value everywhere: `row` becomes a row of it, which all its rows are. `row` must
 /// stay.

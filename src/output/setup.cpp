@@ -41,8 +41,23 @@ Result<std::int64_t> steps_of_a_file(std::int64_t asked) {
     return number;
 }
 
+/// The type that fields of float64 have in files: of the option, or else of the environment.
+Result<std::optional<format::Packing>> packing_of(const std::string& asked) {
+    const char* const given = std::getenv("HAKOBI_STORE_AS");
+    const std::string text = !asked.empty() || given == nullptr ? asked : given;
+    Result<std::optional<format::Packing>> packing = format::parse_packing(text);
+    const std::string whose = asked.empty() ? "HAKOBI_STORE_AS: " : "";
+    if (!packing.ok()) return Status(packing.status().code(), whose + packing.status().text());
+    if (packing.value() && packing.value()->is_scaled())
+        return Status(
+            ErrorCode::invalid_argument,
+            whose + "store_as '" + text + "': a range is a field's own: an output's is float32 or float64");
+    return packing;
+}
+
 std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptions& options,
-                                      const StageOptions& stage, std::int64_t steps_per_file) {
+                                      const StageOptions& stage, std::int64_t steps_per_file,
+                                      const std::optional<format::Packing>& packing) {
     ByteWriter writer;
     writer.put_text(std::string(prefix));
     writer.put_text(options.method);
@@ -60,6 +75,7 @@ std::vector<std::byte> encode_options(std::string_view prefix, const OutputOptio
     writer.put_text(stage.folder);
     writer.put(std::array{stage.bytes, stage.bytes_s, stage.patience_s});
     writer.put(std::array{options.steps_per_file, steps_per_file});
+    writer.put(packing ? 1 + static_cast<int>(packing->saturates) : 0);
     for (const auto& [name, value] : options.hints) {
         writer.put_text(name);
         writer.put_text(value);
@@ -140,6 +156,9 @@ Status Setup::find() {
     const Result<std::int64_t> steps = steps_of_a_file(options.steps_per_file);
     if (!steps.ok()) return steps.status();
     steps_per_file = std::max<std::int64_t>(1, steps.value());
+    Result<std::optional<format::Packing>> packed = packing_of(options.store_as);
+    if (!packed.ok()) return packed.status();
+    packing = packed.value();
     if (options.hidden.on.value_or(false) && entry->why_not_hidden != nullptr) {
         return {ErrorCode::invalid_argument, "method " + std::string(entry->name) +
                                                  " does not support hidden output: " + entry->why_not_hidden};
@@ -169,7 +188,7 @@ mpi::Agreed Setup::agree(const Status& local) const {
         return found.error;
     }
     std::vector<std::byte> first =
-        encode_options(prefix, options, stage.value_or(StageOptions()), steps_per_file);
+        encode_options(prefix, options, stage.value_or(StageOptions()), steps_per_file, packing);
     const std::vector<std::byte> mine = first;
     mpi::broadcast(comm, first, 0);
     if (mine == first) return mpi::agree(comm, {});
@@ -223,6 +242,7 @@ std::string Setup::text() const {
     if (!writes()) return text + ": nothing is written";
     if (const std::int64_t num = steps_per_file; num > 1)
         text += ", " + (num == all_steps ? "all" : std::to_string(num)) + " steps in one file";
+    if (packing) text += ", float64 stored as float32";
     if (!hidden.is_on) return text + ", not hidden: " + hidden.why_not;
     return text + ", hidden: steps are stored while the program goes on, with copies of at most " +
            std::to_string(hidden.node_bytes >> 20) + " MiB on a node";

@@ -7,6 +7,7 @@
 
 #include "filter/filters.hpp"
 #include "format/format.hpp"
+#include "format/packing.hpp"
 #include "io/options.hpp"
 #include "mpi/agree.hpp"
 #include "output/hidden.hpp"
@@ -28,7 +29,8 @@ struct Setup {
     const MethodEntry* entry = nullptr;  ///< what `method` is made by
     Hidden hidden = {};
     std::unique_ptr<Method> method = nullptr;
-    filter::Filters filters = {};  ///< of fields that do not ask for others
+    filter::Filters filters = {};                 ///< of fields that do not ask for others
+    std::optional<format::Packing> packing = {};  ///< likewise, of float64
     /// Taken out of the options' hints; none where steps do not go over a stage.
     std::optional<StageOptions> stage = {};
     std::int64_t steps_per_file = 1;

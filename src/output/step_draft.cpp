@@ -41,6 +41,10 @@ Status check_on_host(const Mesh& mesh) {
     return {};
 }
 
+std::int64_t rounded_up(std::int64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
 }  // namespace
 
 void StepDraft::describe() {
@@ -63,6 +67,7 @@ void StepDraft::begin(const OwnSeries& series, double time) {
     step_.description.fields.clear();
     step_.description.read_with.clear();
     held_.clear();
+    packings_.clear();
     are_statics_new_ = false;
     if (mesh_) mesh_->piece().begin_step();
     device_.forget();
@@ -105,12 +110,14 @@ void StepDraft::put(const Field& field) {
         if (is_on_mesh) held.value().block = {{1}, {0}, {0}};
     }
     FieldDescription description;
-    if (const Status status = describe_field(setup_, field, description); !status.ok()) keep(status);
+    std::optional<format::Packing> packing;
+    if (const Status status = describe_field(setup_, field, description, packing); !status.ok()) keep(status);
     description.global = is_on_mesh ? held.value().block.global : field.block.global;
-    add(std::move(description), std::move(held).value());
+    if (packing) held.value().unpacked = static_cast<ValueType>(field.data.index());
+    add(std::move(description), std::move(held).value(), packing);
 }
 
-void StepDraft::add(FieldDescription field, HeldBlock block) {
+void StepDraft::add(FieldDescription field, HeldBlock block, const std::optional<format::Packing>& packing) {
     std::vector<FieldDescription>& fields = step_.description.fields;
     const auto before = std::ranges::find(fields, field.name, &FieldDescription::name);
     const bool has_part =
@@ -118,6 +125,7 @@ void StepDraft::add(FieldDescription field, HeldBlock block) {
     if (before == fields.end()) {
         fields.push_back(std::move(field));
         held_.emplace_back();
+        packings_.push_back(packing);
         if (has_part) held_.back().push_back(std::move(block));
     } else if (field.place != format::Place::grid) {
         keep_mistake({ErrorCode::invalid_argument, "field " + field.name + " was put before in this step"});
@@ -168,10 +176,70 @@ std::int64_t StepDraft::end() {
     std::int64_t bytes = mesh_ ? mesh_->piece().bytes_put() : 0;
     for (std::size_t f = 0; f < held_.size(); ++f) {
         for (const HeldBlock& one : held_[f])
-            bytes += one.block.num_elements() * format::bytes_of(fields()[f].type);
+            bytes += one.block.num_elements() * format::bytes_of(one.unpacked.value_or(fields()[f].type));
     }
+    if (setup_.writes()) keep_mistake(guarded("end_step", [&] { return pack_values(); }));
     keep_mistake(guarded("end_step", [&] { return add_statics(); }));
     return bytes;
+}
+
+Status StepDraft::bring_unpacked() {
+    const auto for_each = [&](auto visit) {
+        for (HeldField& field : held_) {
+            for (HeldBlock& held : field) {
+                if (held.unpacked && held.is_on_device)
+                    visit(held, rounded_up(num_values_of(held.block) * format::bytes_of(*held.unpacked)));
+            }
+        }
+    };
+    std::int64_t all_bytes = 0;
+    for_each([&](const HeldBlock&, std::int64_t bytes) { all_bytes += bytes; });
+    if (all_bytes == 0) return {};
+    Result<std::byte*> room = device_.host_room(all_bytes);
+    if (!room.ok()) return room.status();
+    if (Status streams = device_.finish(setup_.comm); !streams.ok()) return streams;
+    std::byte* at = room.value();
+    for_each([&](HeldBlock& held, std::int64_t bytes) {
+        const ValueType type = *held.unpacked;
+        held = copied(held, format::bytes_of(type), at, &device_);
+        held.unpacked = type;
+        at += bytes;
+    });
+    return device_.finish(setup_.comm);
+}
+
+Status StepDraft::pack_values() {
+    assert(packings_.size() == held_.size());
+    if (Status status = bring_unpacked(); !status.ok()) return status;
+    const auto for_each = [&](auto visit) -> Status {
+        for (std::size_t f = 0; f < held_.size(); ++f) {
+            for (HeldBlock& held : held_[f]) {
+                if (!held.unpacked) continue;
+                const std::int64_t bytes = num_values_of(held.block) * format::bytes_of(packings_[f]->type);
+                if (Status status = visit(f, held, bytes); !status.ok()) return status;
+            }
+        }
+        return {};
+    };
+    std::int64_t all_bytes = 0;
+    (void)for_each([&](std::size_t, const HeldBlock&, std::int64_t bytes) -> Status {
+        all_bytes += rounded_up(bytes);
+        return {};
+    });
+    if (all_bytes > packed_.size_bytes) {
+        packed_ = {};
+        packed_.bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(all_bytes));
+        packed_.size_bytes = all_bytes;
+    }
+    std::byte* at = packed_.bytes.get();
+    return for_each([&](std::size_t f, HeldBlock& held, std::int64_t bytes) -> Status {
+        Result<HeldBlock> done = packed(held, *packings_[f], at);
+        if (!done.ok())
+            return {done.status().code(), "field " + fields()[f].name + ": " + done.status().text()};
+        held = std::move(done).value();
+        at += rounded_up(bytes);
+        return {};
+    });
 }
 
 Status StepDraft::keep_static(std::size_t field) {
@@ -313,7 +381,6 @@ Status StepDraft::bring_to_host(bool all) {
                 if (held.is_on_device) visit(held, element_bytes, num_values_of(held.block) * element_bytes);
         }
     };
-    const auto rounded_up = [](std::int64_t bytes) { return (bytes + 63) / 64 * 64; };
     std::int64_t all_bytes = 0;
     for_each_brought(
         [&](const HeldBlock&, std::int64_t, std::int64_t bytes) { all_bytes += rounded_up(bytes); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,8 +39,8 @@ class StepDraft {
     void put(const Field& field);
     void put_mesh(const Mesh& mesh);
     void put_points(Mesh::Points points);
-    /// Ends the putting: keeps the step's static fields, and adds those of earlier steps. The size of the
-    /// values that this rank put in it, in bytes.
+    /// Ends the putting: packs values, keeps the step's static fields, and adds those of earlier steps. The
+    /// size of the values that this rank put in it, in bytes.
     std::int64_t end();
     /// The step has ended, well or not: what was lent for it is the program's again.
     void release() noexcept { device_.forget(); }
@@ -96,7 +97,10 @@ class StepDraft {
     /// The same, and whether a device has it: then copies begin after what the field's stream holds now.
     [[nodiscard]] Result<HeldBlock> located_block_of(const Field& field);
     Result<bool> are_on_device(const Mesh::Points& points);
-    void add(format::FieldDescription field, HeldBlock block);
+    void add(format::FieldDescription field, HeldBlock block, const std::optional<format::Packing>& packing);
+    /// Packs what files have in another type than memory; what a device has comes to the host first.
+    Status pack_values();
+    Status bring_unpacked();
     Status keep_static(std::size_t field);
     Status add_statics();
 
@@ -106,6 +110,11 @@ class StepDraft {
     Status mistake_;        // the first one
     series::Step step_;     // its layout is kept from step to step
     std::vector<HeldField> held_;
+    std::vector<std::optional<format::Packing>> packings_;  // of each field, until `end`
+    struct Packed {
+        std::unique_ptr<std::byte[]> bytes;
+        std::int64_t size_bytes = 0;
+    } packed_;                       // values in the files' types, kept from step to step
     std::optional<MeshState> mesh_;  // of a format that holds meshes
     io::DeviceMemory device_;
     std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values

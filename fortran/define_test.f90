@@ -11,7 +11,7 @@ program define_test
     type(hakobi_block) :: block
     type(hakobi_output) :: out
     type(hakobi_input) :: in
-    type(hakobi_field_id) :: eta_id, framed_id, count_id, sum_id, none
+    type(hakobi_field_id) :: eta_id, framed_id, count_id, sum_id, single_id, none
     real(real64), allocatable, target :: eta(:, :), framed(:, :)
     integer(int16), allocatable, target :: counts(:, :), found(:, :)
     real(real64), allocatable :: again(:, :)
@@ -44,6 +44,7 @@ program define_test
     framed_id = out%define("framed", "m", block%global(:2), dims="x,y", compression="none")
     count_id = out%define("count", type=hakobi_int16, dims="x,y")
     sum_id = out%define("sum", is_static=.true.)
+    single_id = out%define("single", "m", [nx, ny], dims="x,y", store_as="float32")
     none = out%define("eta", stat=stat, errmsg=text)
     if (stat == 0 .or. index(text, "field eta: it is defined already") == 0) call wrong("twice: "//trim(text))
 
@@ -51,6 +52,7 @@ program define_test
     call out%put(eta_id, block, eta)
     call out%put(framed_id, block, c_loc(framed), hakobi_float64, ghosts=[1, 2])
     call out%put(count_id, block, counts)
+    call out%put(single_id, block, eta)
     total = 7
     call out%put(sum_id, hakobi_block(), total)
     call out%end_step()
@@ -84,6 +86,8 @@ program define_test
         if (stat == 0 .or. index(text, "field eta: ghosts= has not one") /= 1) call wrong("ghosts: "//trim(text))
     end if
     if (index(in%explain("eta"), "contiguous at byte") == 0) call wrong("explain: "//in%explain("eta"))
+    call in%read("single", 0_int64, block, again)
+    if (any(again /= eta - 1)) call wrong("values in single precision")
     call in%read("count", 0_int64, block, found)
     if (any(found /= counts)) call wrong("the counts")
     if (in%num_fields(1_int64) /= 3) call wrong("the static field is not in the second step")

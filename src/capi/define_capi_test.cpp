@@ -28,6 +28,7 @@ TEST_F(CApiDefined, FieldsGiveTheBytesThatCppWrites) {
     hakobi_output* out = create("c");
     hakobi_field_definition definition = eta();
     definition.compression = "none";
+    definition.store_as = "int32:scale_factor=0.5,add_offset=-1";
     std::int64_t eta_id = -1, number_id = -1;
     EXPECT_EQ(hakobi_output_define(out, &definition, &eta_id), HAKOBI_OK) << text();
     definition = HAKOBI_INIT(hakobi_field_definition);
@@ -52,7 +53,8 @@ TEST_F(CApiDefined, FieldsGiveTheBytesThatCppWrites) {
              .units = "m",
              .block = hakobi::split({7, 5}, size_, rank_),
              .data = std::span(values),
-             .strides = {2 * block.count[1], 2}});
+             .strides = {2 * block.count[1], 2},
+             .store_as = "int32:scale_factor=0.5,add_offset=-1"});
     cpp.put({.name = "number",
              .block = {},
              .data = std::span(&number, 1),

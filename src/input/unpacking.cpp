@@ -43,7 +43,7 @@ void Unpacking::unpack() const noexcept {
         auto* const unpacked = reinterpret_cast<std::byte*>(values.data());
         format::unpack(*to_.packing, fill_, values_.get() + begin * format::bytes_of(stored_), count,
                        to_.wanted, unpacked);
-        hakobi::unpack(memory, to_.origin, count * to_.element_bytes, unpacked);
+        hakobi::unpack(memory, to_.origin, (begin + count) * to_.element_bytes, unpacked);
     }
 }
 

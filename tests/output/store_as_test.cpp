@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, EveryWayToStoreAs,
 std::vector<double> read_as_double(Input& in, const std::string& name, std::int64_t step,
                                    const Block& block) {
     std::vector<double> values(static_cast<std::size_t>(block.num_elements()));
-    placed.read(in, {.name = name, .step = step, .block = block, .data = std::span(values)});
+    in.read({.name = name, .step = step, .block = block, .data = std::span(values)});
     return values;
 }
 
@@ -212,6 +212,43 @@ TEST_F(StoreAs, IsReadBackAsItWasPut) {
             in.close();
         }
     }
+}
+
+TEST_F(StoreAs, FieldsOnAMeshHaveTheBytesOfOneThatPutsFloats) {
+    const std::vector<double> points = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const std::vector<std::int64_t> connectivity = {0, 1, 2, 3}, offsets = {0, 4};
+    const std::vector<std::uint8_t> types = {10};
+    std::vector<double> u;  // of three components
+    for (int i = 0; i < 12; ++i) u.push_back(0.1 * i + comm.rank());
+    const auto floats = as<float>(u);
+    for (const bool is_by_hand : {false, true}) {
+        Output out =
+            Output::create(comm, folder + (is_by_hand ? "/by_hand" : "/stored"), {.format = "vtkhdf"});
+        out.begin_step(0);
+        out.put_mesh({.points = std::span(points),
+                      .connectivity = std::span(connectivity),
+                      .offsets = std::span(offsets),
+                      .types = types});
+        out.put({.name = "u",
+                 .block = {},
+                 .data = is_by_hand ? Field::Data(std::span(floats)) : Field::Data(std::span(u)),
+                 .on = On::points,
+                 .components = 3,
+                 .store_as = is_by_hand ? "" : "float32"});
+        out.end_step();
+        out.close();
+    }
+    if (!is_rank_0()) return;
+    EXPECT_EQ(bytes_of_file(folder + "/stored_000000.hdf").size(),
+              bytes_of_file(folder + "/by_hand_000000.hdf").size());
+    EXPECT_TRUE(bytes_of_file(folder + "/stored_000000.hdf.mesh") ==
+                bytes_of_file(folder + "/by_hand_000000.hdf.mesh"));
+    Input in = Input::open(folder + "/stored");
+    EXPECT_EQ(in.field("u").type, "float");
+    std::vector<double> read(static_cast<std::size_t>(12 * comm.size()));
+    in.read({.name = "u", .data = std::span(read)});
+    EXPECT_EQ(as<float>(read)[1], floats[1]);
+    in.close();
 }
 
 TEST_F(StoreAs, AValueThatDoesNotFitIsAnErrorOfAllRanksAndCostsNoStepBefore) {

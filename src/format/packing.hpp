@@ -15,7 +15,7 @@ namespace hakobi::format {
 /// type.
 struct Packing {
     ValueType type = ValueType::float32;  ///< float32, or an integer of at most 32 bits
-    /// Of integers: value = stored * scale_factor + add_offset. NaNs and missing values are stored as one
+    /// For integers value = stored * scale_factor + add_offset. NaNs and missing values are stored as one
     /// number of their own (missing_of), and no other value is.
     double scale_factor = 1, add_offset = 0;
     bool saturates =

@@ -25,7 +25,8 @@ struct Destination {
 };
 
 /// invalid_argument, naming the field: a block that is not inside it, memory too small or of another type
-/// (where it is none that the file's unpacks to: format/packing.hpp), or strides by which elements meet; unsupported for a field of a type that cannot be read. Pure.
+/// (where it is none that the file's unpacks to: format/packing.hpp), or strides by which elements meet;
+/// unsupported for a field of a type that cannot be read. Pure.
 Result<Destination> destination_of(const FieldRead& read, const format::FoundField& field);
 
 }  // namespace hakobi::input

@@ -51,8 +51,8 @@ Result<HeldBlock> held_block(const Field& field);
 [[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values,
                                RunMover* mover = nullptr);
 
-/// Packs the block's values to `values`, in C order, and returns the block that is there. invalid_argument, in
-/// words that follow "field x: ", for one that does not fit.
+/// Packs the block's values to `values`, in C order, and returns the block that is there. invalid_argument,
+/// in words that follow "field x: ", for one that does not fit.
 Result<HeldBlock> packed(const HeldBlock& held, const format::Packing& packing, std::byte* values);
 
 /// Returns the block with one value everywhere: `row` becomes a row of it, which all its rows are. `row` must

@@ -1,5 +1,5 @@
-// Values that files have in another type than memory: the bytes are those of a program that puts values of that
-// type itself, whatever the method, and they are read back as they were put.
+// Values that files have in another type than memory: the bytes are those of a program that puts values of
+// that type itself, whatever the method, and they are read back as they were put.
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -14,7 +14,7 @@ using format::ValueType;
 constexpr double missing = -1e30;
 constexpr double scale_factor = 0.25, add_offset = 100;
 
-/// What memory has, and what files have of it, at an element: exact in all of the types.
+/// The value at an element, exact in all of the types.
 double value_of(std::int64_t step, std::int64_t element) {
     return static_cast<double>((element * 7 + step * 31) % 8000) * scale_factor + add_offset;
 }

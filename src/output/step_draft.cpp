@@ -67,7 +67,7 @@ void StepDraft::begin(const OwnSeries& series, double time) {
     step_.description.fields.clear();
     step_.description.read_with.clear();
     held_.clear();
-    packings_.clear();
+    packed_.of_fields.clear();
     are_statics_new_ = false;
     if (mesh_) mesh_->piece().begin_step();
     device_.forget();
@@ -125,7 +125,7 @@ void StepDraft::add(FieldDescription field, HeldBlock block, const std::optional
     if (before == fields.end()) {
         fields.push_back(std::move(field));
         held_.emplace_back();
-        packings_.push_back(packing);
+        packed_.of_fields.push_back(packing);
         if (has_part) held_.back().push_back(std::move(block));
     } else if (field.place != format::Place::grid) {
         keep_mistake({ErrorCode::invalid_argument, "field " + field.name + " was put before in this step"});
@@ -209,13 +209,14 @@ Status StepDraft::bring_unpacked() {
 }
 
 Status StepDraft::pack_values() {
-    assert(packings_.size() == held_.size());
+    assert(packed_.of_fields.size() == held_.size());
     if (Status status = bring_unpacked(); !status.ok()) return status;
     const auto for_each = [&](auto visit) -> Status {
         for (std::size_t f = 0; f < held_.size(); ++f) {
             for (HeldBlock& held : held_[f]) {
                 if (!held.unpacked) continue;
-                const std::int64_t bytes = num_values_of(held.block) * format::bytes_of(packings_[f]->type);
+                const std::int64_t bytes =
+                    num_values_of(held.block) * format::bytes_of(packed_.of_fields[f]->type);
                 if (Status status = visit(f, held, bytes); !status.ok()) return status;
             }
         }
@@ -227,13 +228,14 @@ Status StepDraft::pack_values() {
         return {};
     });
     if (all_bytes > packed_.size_bytes) {
-        packed_ = {};
-        packed_.bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(all_bytes));
+        packed_.values.reset();
+        packed_.size_bytes = 0;
+        packed_.values = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(all_bytes));
         packed_.size_bytes = all_bytes;
     }
-    std::byte* at = packed_.bytes.get();
+    std::byte* at = packed_.values.get();
     return for_each([&](std::size_t f, HeldBlock& held, std::int64_t bytes) -> Status {
-        Result<HeldBlock> done = packed(held, *packings_[f], at);
+        Result<HeldBlock> done = packed(held, *packed_.of_fields[f], at);
         if (!done.ok())
             return {done.status().code(), "field " + fields()[f].name + ": " + done.status().text()};
         held = std::move(done).value();

@@ -110,11 +110,11 @@ class StepDraft {
     Status mistake_;        // the first one
     series::Step step_;     // its layout is kept from step to step
     std::vector<HeldField> held_;
-    std::vector<std::optional<format::Packing>> packings_;  // of each field, until `end`
     struct Packed {
-        std::unique_ptr<std::byte[]> bytes;
+        std::vector<std::optional<format::Packing>> of_fields;  ///< until `end`
+        std::unique_ptr<std::byte[]> values;  ///< in the files' types; kept from step to step
         std::int64_t size_bytes = 0;
-    } packed_;                       // values in the files' types, kept from step to step
+    } packed_;
     std::optional<MeshState> mesh_;  // of a format that holds meshes
     io::DeviceMemory device_;
     std::vector<std::vector<std::byte>> fill_rows_;  // what `held_` has of fill values

@@ -31,7 +31,8 @@
 //     (e) an opener that comes a second time changes nothing more.
 //     After a power loss (a) to (c) hold with `sync` alone: without it, the library promises nothing of the
 //     system's crash. There they are asked for what end_step has said, and not what a reader saw before it;
-//     and of hidden steps for close, since end_step does not wait for storage. (d) and (e) hold always.
+//     and of hidden steps for close, since end_step does not wait for storage. Power is also lost behind an
+//     opener of a run with `sync`: the steps that it has given their names stay. (d) and (e) hold always.
 //
 // make test has a sample of the protocols, lost changes and killed openers that takes less than a minute.
 // make nightly has the disabled test: all protocols and openers, half of HAKOBI_CASES states of lost changes

@@ -15,6 +15,7 @@ constexpr std::size_t most_violations = 8;
 constexpr std::int64_t most_orders = 500;  // of more, a sample
 constexpr std::uint64_t one_in_together = 8;
 constexpr std::ptrdiff_t most_together = 100;
+constexpr std::size_t most_losses_after_openers = 8;  // of one opener in one state
 
 /// Without their folders.
 std::vector<std::string> overviews_in(const Disk& disk) {
@@ -279,7 +280,7 @@ void Explorer::try_losses_after_openers(const Disk& start, const std::vector<Ope
                        after = look(came.disk, state.first_alone);
             std::set<std::int64_t> completed;
             std::ranges::set_difference(after.steps, before.steps, std::inserter(completed, completed.end()));
-            for (const Trace::Parts& parts : trace.losses(trace.size(), limits_.nested * 2, random_)) {
+            for (const Trace::Parts& parts : trace.losses(trace.size(), most_losses_after_openers, random_)) {
                 State lost = state;
                 lost.disk = trace.disk(trace.size(), parts);
                 lost.has_lost = true;

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hakobi.post import answers
 from hakobi.post.catalogue import Catalogue, Steps, identifier
+from hakobi.post.glance import glance
 from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
 from hakobi.post.source import Step
@@ -27,6 +28,8 @@ def write(path: Path, kind: str, fill: Callable[[Any], None]) -> Path:
         for name, size in SIZES.items():
             file.createDimension(name, size)
         fill(file)
+    with open_step(path) as step:  # a glance tells the same times
+        np.testing.assert_array_equal(glance(path).times, step.times)
     return path
 
 

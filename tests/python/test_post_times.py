@@ -12,8 +12,17 @@ import pytest
 from hakobi.post import answers
 from hakobi.post.catalogue import Catalogue, Series, Steps, identifier
 from hakobi.post.contents import contents_of
+from hakobi.post.glance import glance
+from hakobi.post.looking import Looker
+from hakobi.post.opening import open_step
 
 netcdf = pytest.importorskip("netCDF4")
+
+
+def agrees(path: Path) -> None:
+    """A glance tells the times of the whole survey."""
+    with open_step(path) as step:
+        assert glance(path).times == step.times
 
 
 def write(folder: Path, kind: str, units: list[str], times: tuple[float, ...] = (0, 12)) -> Series:
@@ -24,6 +33,7 @@ def write(folder: Path, kind: str, units: list[str], times: tuple[float, ...] = 
             file.createVariable("time", "f8", ("time",)).units = text
             file["time"][:] = times
             file.createVariable("eta", "f4", ("time", "y", "x"))[:] = np.full((len(times), 3, 4), number)
+        agrees(folder / f"run_{number:06}.nc")
     return next(iter(Catalogue(folder).series.values()))
 
 
@@ -55,3 +65,22 @@ def test_times_are_listed_of_the_variable_with_several(tmp_path: Path) -> None:
         file["eta"].dims[0].attach_scale(file["time"])
     series = next(iter(Catalogue(tmp_path).series.values()))
     assert contents_of(series, tmp_path).times == [1, 2]
+    agrees(tmp_path / "run.nc")
+
+
+@pytest.mark.parametrize("kind", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_all_steps_are_reached_by_times_of_any_name(tmp_path: Path, kind: str) -> None:
+    """As NEMO and ROMS have them, in a direction that is not unlimited, beside a number that is called as times are."""
+    for number in range(3):
+        with netcdf.Dataset(tmp_path / f"run_{number:06}.nc", "w", format=kind) as file:
+            for name, size in (("time_counter", 4), ("y", 3), ("x", 4)):
+                file.createDimension(name, size)
+            file.createVariable("step", "i4")[:] = 7
+            file.createVariable("time_counter", "f8", ("time_counter",)).units = "seconds since 1900-01-01"
+            file["time_counter"][:] = np.arange(4) + 4 * number
+            file.createVariable("eta", "f4", ("time_counter", "y", "x"))[:] = 1
+        agrees(tmp_path / f"run_{number:06}.nc")
+    series = next(iter(Catalogue(tmp_path).series.values()))
+    found = contents_of(series, tmp_path)
+    assert (found.times, found.time_units) == (list(range(12)), "seconds since 1900-01-01")
+    assert Looker(tmp_path).counts(series) == {"steps": [[4, 3]]}

@@ -88,13 +88,14 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
     """Steps, times, sizes and fields. Returns the steps that can be read."""
     glances: dict[int, Glance] = {}
     by_names: dict[tuple[str, ...], list[int]] = {}
+    times_of: dict[tuple[str, ...], str] = {}
     unstored = pending.names(series.folder) if isinstance(series.folder, Path) else set()
     for number in map(int, series.numbers):
         path = series.path(number)
         if path.name in unstored:
             found.problems.append(pending.sentence(path.name))
         try:
-            seen = glance(path)
+            seen = glance(path, times_of)
         except (HakobiError, OSError) as error:
             found.problems.append(_reason(path, error))
             continue
@@ -129,7 +130,7 @@ def _add_files(found: Contents, series: Series, steps: Steps) -> list[int]:
         found.notes.append(staged)
     found.numbers = [number + s for number in readable if number >= 0 for s in range(glances[number].num_steps)]
     found.times, time_units = _times([glances[number] for number in readable])
-    found.time_units = time_units or found.time_units
+    found.time_units = time_units if found.times else found.time_units
     return readable
 
 

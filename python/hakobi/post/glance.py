@@ -7,21 +7,18 @@ for each layout says the rest.
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post import classic, grib, zarr_store
 from hakobi.post.grib_scan import HEAD_BYTES, is_grib
 from hakobi.post.grib_scan import SUFFIXES as GRIB_SUFFIXES
-from hakobi.post.hdf5 import ERRORS, LOCK, attribute_text, open_hdf5, packing_of
+from hakobi.post.hdf5 import ERRORS, LOCK, is_own, open_hdf5, times_in, times_name_in
 from hakobi.post.place import Location, OpenFile
 from hakobi.post.reaching import open_location, size_below
-from hakobi.post.source import MOST_COORDINATES, TIME_NAMES
+from hakobi.post.source import Times
+from hakobi.post.vtkhdf import STEPS, TIME_NAMES
 
 #: Where a VTKHDF file has the names of its fields, and its time.
 _GROUPS = (b"VTKHDF/PointData", b"VTKHDF/CellData", b"VTKHDF/FieldData")
@@ -40,8 +37,10 @@ class Glance:
     calendar: str = ""
 
 
-def glance(path: Location) -> Glance:
-    """Raises FormatError (torn, still being written, of another kind), OSError."""
+def glance(path: Location, times_of: dict[tuple[str, ...], str] | None = None) -> Glance:
+    """`times_of` are the variables of times in files that were looked at, by layout; this one's is added. So one file
+    of each layout is surveyed, which tells its times by all in it. Raises FormatError (torn, still being written,
+    of another kind), OSError."""
     if zarr_store.is_store(path):
         store = zarr_store.Store(path)
         told = store.time_texts
@@ -60,7 +59,7 @@ def glance(path: Location) -> Glance:
             return Glance(found.times, (*shapes, *found.undrawn), size, 1, found.time_units, found.calendar)
         with LOCK:
             try:
-                return _of_hdf5(file)
+                return _of_hdf5(file, {} if times_of is None else times_of)
             except ERRORS as error:
                 raise FormatError(f"{path.name} is no whole NetCDF-4 or HDF5 file") from error
     finally:
@@ -76,9 +75,9 @@ def _without_locks() -> Any:
     return access
 
 
-def _of_hdf5(opened: OpenFile) -> Glance:
+def _of_hdf5(opened: OpenFile, times_of: dict[tuple[str, ...], str]) -> Glance:
     """By HDF5's own calls: h5py's objects take several times as long."""
-    from h5py import h5a, h5f, h5g
+    from h5py import File, h5a, h5f, h5g
 
     if opened.fileno() >= 0:
         file = h5f.open(opened.for_hdf5().encode(), h5f.ACC_RDONLY, _without_locks())
@@ -86,17 +85,16 @@ def _of_hdf5(opened: OpenFile) -> Glance:
         file = open_hdf5(opened).id
     try:
         names = list(h5g.open(file, b"/"))
-        times = _Times()
-        if b"VTKHDF" in names and _is_own(file, b"VTKHDF"):
+        is_mesh = b"VTKHDF" in names and _is_own(file, b"VTKHDF")
+        if is_mesh:
             root = h5g.open(file, b"VTKHDF")
             groups = [name for name in _GROUPS if name.rpartition(b"/")[2] in root and _is_own(file, name)]
             names = [group + b"/" + name for group in groups for name in h5g.open(file, group)]
-            times = _times(file, [b"VTKHDF/Steps/Values"] if b"Steps" in root else [])
-        times = times if times.values else _times(file, names)
+        layout = tuple(name.decode(errors="replace") for name in names)
+        times = _times_of_mesh(File(file)) if is_mesh else _times(File(file), opened.path.name, layout, times_of)
         num_steps = len(times.values) if times.values and h5a.exists(file, b"hakobi_steps") else 1
     finally:
         file.close()
-    layout = tuple(name.decode(errors="replace") for name in names)
     return Glance(times.values, layout, opened.identity.num_bytes, num_steps, times.units, times.calendar)
 
 
@@ -108,33 +106,19 @@ def _is_own(file: Any, path: bytes) -> bool:
     return all(file.links.get_info(b"/".join(parts[: n + 1])).type == h5l.TYPE_HARD for n in range(len(parts)))
 
 
-@dataclass(frozen=True)
-class _Times:
-    values: tuple[float, ...] = ()
-    units: str = ""
-    calendar: str = ""
+def _times(file: Any, path_name: str, layout: tuple[str, ...], times_of: dict[tuple[str, ...], str]) -> Times:
+    name = times_of.get(layout)
+    if name is None or (name and not is_own(file, name)):
+        try:
+            name = times_of[layout] = times_name_in(file, path_name)
+        except ERRORS:  # who opens it says that it is damaged
+            return Times()
+    return times_in(file, name)
 
 
-def _times(file: Any, names: list[bytes]) -> _Times:
-    """Those of the variable that is one by its name: rather of several times than of one, and that called time."""
-    from h5py import Dataset, h5d, h5i, h5o, h5t
-
-    found: list[tuple[bool, bool, int, Any]] = []
-    for name in filter(partial(_is_own, file), names):
-        short = name.decode(errors="replace").rpartition("/")[2].lower()
-        if short not in TIME_NAMES and short not in ("values", "timevalue"):
-            continue
-        if h5i.get_type(item := h5o.open(file, name)) != h5i.DATASET:
-            continue
-        dataset, shape = item, item.shape
-        created = dataset.get_create_plist()
-        is_elsewhere = created.get_layout() == h5d.VIRTUAL or created.get_external_count() > 0
-        is_number = dataset.get_type().get_class() in (h5t.INTEGER, h5t.FLOAT)
-        if is_elsewhere or len(shape) > 1 or math.prod(shape) > MOST_COORDINATES or not is_number:
-            continue
-        found.append((math.prod(shape) < 2, short != "time", len(found), dataset))
-    if not found:
-        return _Times()
-    dataset = Dataset(min(found)[-1])
-    values = packing_of(dataset).values(np.atleast_1d(dataset[()]))
-    return _Times(tuple(map(float, values)), attribute_text(dataset, "units"), attribute_text(dataset, "calendar"))
+def _times_of_mesh(file: Any) -> Times:
+    """As hakobi.post.vtkhdf takes them: of the steps in the file, else of the one."""
+    if times_in(file, STEPS).values:
+        return times_in(file, STEPS)
+    found = (times_in(file, f"VTKHDF/FieldData/{name}") for name in TIME_NAMES)
+    return next((times for times in found if len(times.values) == 1), Times())

@@ -226,8 +226,7 @@ class _Survey:
     def _is_time(self, name: str) -> bool:
         """Whether it is a time, or several in a row."""
         dataset = self._file[name]
-        is_numbers = dataset.dtype.kind in "fiu" and dataset.size <= MOST_COORDINATES and not is_elsewhere(dataset)
-        return dataset.ndim < 2 and is_numbers and is_time(name, partial(attribute_text, dataset))
+        return _is_row(dataset) and is_time(name, partial(attribute_text, dataset))
 
     def _take_times(self, found: Found) -> None:
         """The times of the file's steps, and those of fields along others."""
@@ -241,21 +240,16 @@ class _Survey:
 
         if not self._times:
             return
-        chosen = min(self._times, key=rank)
-        times = self._times_in(chosen)
+        chosen = found.times_name = min(self._times, key=rank)
+        times = times_in(self._file, chosen)
         found.times, found.time_units, found.calendar = times.values, times.units, times.calendar
         if self._file[chosen].ndim == 0:
             return
         along = self._scale_along(self._file[chosen])
         for name, scale in self._scales_of.items():
             if scale != along:
-                own = self._times_in(scale) if scale.strip("/") in self._times else Times()
+                own = times_in(self._file, scale) if scale.strip("/") in self._times else Times()
                 self._fields[name] = dataclasses.replace(self._fields[name], own_times=own)
-
-    def _times_in(self, name: str) -> Times:
-        dataset = self._file[name]
-        values = np.atleast_1d(packing_of(dataset).values(dataset[()]))
-        return Times(tuple(map(float, values)), attribute_text(dataset, "units"), attribute_text(dataset, "calendar"))
 
     def _scale_along(self, dataset: Any) -> str:
         """The name of the dimension that a variable in one dimension is along."""
@@ -357,6 +351,28 @@ class _Survey:
         if not is_pure and has_numbers and size <= MOST_COORDINATES:
             values = packing_of(scale).values(scale[()]).astype(np.float64)
         return axis_of(name, size, values, partial(attribute_text, scale))
+
+
+def _is_row(dataset: Any) -> bool:
+    """Whether it is a number, or some in a row."""
+    is_numbers = dataset.ndim < 2 and dataset.dtype.kind in "fiu" and dataset.size <= MOST_COORDINATES
+    return is_numbers and not is_elsewhere(dataset)
+
+
+def times_name_in(file: Any, path_name: str) -> str:
+    """The variable of the times of the file's steps; "": none. Called with LOCK held."""
+    return _Survey(file, path_name).take().times_name
+
+
+def times_in(file: Any, name: str) -> Times:
+    """Those of the variable `name`; none where it is not in the file, or no such one. Called with LOCK held."""
+    import h5py
+
+    dataset = file[name] if name and is_own(file, name) else None
+    if not isinstance(dataset, h5py.Dataset) or not _is_row(dataset):
+        return Times()
+    values = packing_of(dataset).values(np.atleast_1d(dataset[()]))
+    return Times(tuple(map(float, values)), attribute_text(dataset, "units"), attribute_text(dataset, "calendar"))
 
 
 def packing_of(dataset: Any) -> Packing:

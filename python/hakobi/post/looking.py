@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +118,16 @@ class Looker:
         return answers.read_times(self._own(series), self._steps, field, at)
 
     def counts(self, series: Series) -> dict[str, Any]:
-        return {"steps": answers.count_steps(series, self._count)}
+        return {"steps": answers.count_steps(series, partial(self._count, {}))}
 
-    def _count(self, path: Location) -> int:
+    def _count(self, times_of: dict[tuple[str, ...], str], path: Location) -> int:
         """The steps of a file; one where it cannot be read. What was counted is known until the file is another."""
         identity = seen(path)
         known = self._counts.get(path)
         if known is None or identity is None or known[0] != identity:
             steps = 1
             with contextlib.suppress(HakobiError, OSError):
-                steps = max(1, len(glance(path).times))
+                steps = max(1, len(glance(path, times_of).times))
             known = self._counts[path] = (identity, steps)
         return known[1]
 

@@ -219,6 +219,7 @@ class Found:
     num_bytes_at: Callable[[int], int] | None = None  # of a time's own files
     problems: list[str] = field(default_factory=list)  # why not all of the file could be read
     sample: Callable[[Field, int], Array] | None = None  # some values, where the reader knows better than to pick rows
+    times_name: str = ""  # the variable of the times, in HDF5
 
 
 class Step:

@@ -29,7 +29,8 @@ _MOST_PARTS, _MOST_STEPS, _MOST_POINTS = 1 << 20, 1 << 20, 1 << 30
 _COUNTS = ("NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds")
 #: First rows of the arrays of faces at each step, in the order of these.
 _FACE_STEPS = ("FaceConnectivityOffsets", "FaceOffsetsOffsets", "PolyhedronToFaceIdOffsets")
-_TIMES = ("TimeValue", "time", "Time")
+#: Where a file with several steps has their times, and what the time of one is called.
+STEPS, TIME_NAMES = "VTKHDF/Steps/Values", ("TimeValue", "time", "Time")
 
 
 class _Opener:
@@ -302,7 +303,7 @@ class _Survey:
             )  # fmt: skip
 
     def _time_of_file(self) -> tuple[float, ...]:
-        for name in _TIMES:
+        for name in TIME_NAMES:
             found = self._numbers_in(f"FieldData/{name}")
             if found and getattr(found[1], "size", 0) == 1 and found[1].dtype.kind in "iuf":
                 return (float(np.asarray(found[1][()]).reshape(-1)[0]),)
@@ -310,7 +311,7 @@ class _Survey:
 
     def _time_units(self) -> tuple[str, str]:
         """And their calendar."""
-        for place in ("Steps/Values", *(f"FieldData/{name}" for name in _TIMES)):
+        for place in ("Steps/Values", *(f"FieldData/{name}" for name in TIME_NAMES)):
             found = self._opener.find(f"VTKHDF/{place}")
             if found and (units := attribute_text(found[1], "units")):
                 return units, attribute_text(found[1], "calendar")

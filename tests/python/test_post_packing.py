@@ -15,12 +15,13 @@ from hakobi.post.catalogue import Catalogue, Steps, identifier
 from hakobi.post.glance import glance
 from hakobi.post.opening import open_step
 from hakobi.post.picture import picture
-from hakobi.post.source import Step
+from hakobi.post.source import Step, Times
 
 netcdf = pytest.importorskip("netCDF4")
 FORMATS = ["NETCDF4", "NETCDF3_64BIT_DATA"]
 pytestmark = pytest.mark.parametrize("kind", FORMATS)
 SIZES = {"time": 2, "run": 3, "level": 4, "y": 5, "x": 6}
+DEEP = np.arange(720).reshape(2, 3, 4, 5, 6)
 
 
 def write(path: Path, kind: str, fill: Callable[[Any], None]) -> Path:
@@ -123,17 +124,38 @@ def test_a_direction_is_no_time_where_the_file_has_another(tmp_path: Path, kind:
     def fill(file: Any) -> None:
         variable(file, "time", "f8", ("time",), [1, 2], units="days since 2000-01-01")
         variable(file, "steps", "f4", ("time", "run", "y", "x"), np.zeros((2, 3, 5, 6)))
-        variable(file, "runs", "f4", ("run", "level", "y", "x"), np.arange(360).reshape(3, 4, 5, 6))
+        variable(file, "runs", "f4", ("run", "level", "y", "x"), DEEP[0])
+        variable(file, "deep", "f4", ("time", "run", "level", "y", "x"), DEEP)
 
     with open_step(write(tmp_path / "run.nc", kind, fill)) as step:
         assert (step.fields["steps"].num_times, step.fields["steps"].axes[0].name) == (2, "run")
-        if kind == "NETCDF4":
-            runs = step.fields["runs"]
-            assert (runs.num_times, [axis.name for axis in runs.axes]) == (0, ["level", "y", "x"])
-            assert runs.title == "runs, run = 0"
-            np.testing.assert_array_equal(all_of(step, "runs")[0], np.arange(120).reshape(4, 5, 6))
-        else:
-            assert step.left_out == {"runs": "more than three dimensions and time"}
+        runs = step.fields["runs"]
+        assert (runs.num_times, [axis.name for axis in runs.axes]) == (0, ["level", "y", "x"])
+        assert runs.title == "runs, run = 0"
+        np.testing.assert_array_equal(all_of(step, "runs")[0], np.arange(120).reshape(4, 5, 6))
+        deep = step.fields["deep"]
+        assert (deep.num_times, deep.title) == (2, "deep, run = 0")
+        np.testing.assert_array_equal(all_of(step, "deep"), DEEP[:, 0])
+
+
+def test_a_single_time_speaks_against_no_direction(tmp_path: Path, kind: str) -> None:
+    """As of an ensemble, whose members are shown as steps are."""
+
+    def fill(file: Any) -> None:
+        variable(file, "valid_time", "f8", (), 1, units="days since 2000-01-01")
+        variable(file, "members", "f4", ("run", "level", "y", "x"), DEEP[0])
+
+    with open_step(write(tmp_path / "run.nc", kind, fill)) as step:
+        np.testing.assert_array_equal(all_of(step, "members"), DEEP[0])
+
+
+def test_a_time_that_was_never_written_is_none(tmp_path: Path, kind: str) -> None:
+    def fill(file: Any) -> None:
+        variable(file, "valid_time", "f8", (), None, units="days since 2000-01-01")
+        variable(file, "eta", "f4", ("y", "x"), np.zeros((5, 6)))
+
+    with open_step(write(tmp_path / "run.nc", kind, fill)) as step:
+        np.testing.assert_array_equal(step.times, [np.nan])
 
 
 def test_times_are_known_by_their_units(tmp_path: Path, kind: str) -> None:
@@ -169,3 +191,26 @@ def test_fields_along_other_times_have_their_dates(tmp_path: Path, kind: str) ->
     opened = next(iter(Catalogue(path).series.values()))
     points = answers.read_times(opened, Steps(tmp_path), identifier("wind"), [0, 0])
     assert (points["time_units"], points["points"][2]) == ("hours since 2000-03-01", ["-1.2", 6, 60])
+
+
+def test_times_may_be_called_otherwise_than_their_direction(tmp_path: Path, kind: str) -> None:
+    """As of an ocean model with a climatology beside it. Fields along one direction share their times."""
+
+    def fill(file: Any) -> None:
+        variable(file, "time", "f8", ("time",), [1, 2], units="days since 2000-01-01")
+        variable(file, "ocean_time", "f8", ("run",), [2, 4, 6], units="hours since 2000-03-01")
+        variable(file, "climatology", "f4", ("time", "y", "x"), np.zeros((2, 5, 6)))
+        for name in ("temp", "salt"):
+            variable(file, name, "f4", ("run", "level", "y", "x"), DEEP[0])
+
+    path = write(tmp_path / "run.nc", kind, fill)
+    with open_step(path) as step:
+        assert (step.times, step.fields["climatology"].own_times) == ((1, 2), None)
+        temp, salt = (step.fields[name] for name in ("temp", "salt"))
+        assert temp.own_times == Times((2, 4, 6), "hours since 2000-03-01")
+        assert salt.own_times is temp.own_times
+    told = answers.describe_step(Steps(tmp_path).get(next(iter(Catalogue(path).series.values())), -1))
+    assert {field["name"]: field["other_times"] for field in told["fields"]} == {
+        "climatology": None, "temp": 0, "salt": 0,
+    }  # fmt: skip
+    assert told["other_times"] == [{"times": [2, 4, 6], "time_units": "hours since 2000-03-01", "calendar": ""}]

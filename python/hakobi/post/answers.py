@@ -50,12 +50,16 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
     axes: dict[str, Any] = {}
     winds = winds_of(step)
     fields = []
+    other_times: list[Times] = []  # of fields that are not along the file's
     for field in (step.at(each, time) for each in step.all_fields()):
         names = []
         for axis in field.axes:
             key = f"{axis.name}/{axis.size}"
             axes.setdefault(key, _describe_axis(axis))
             names.append(key)
+        own = field.own_times
+        if own and not any(own is known for known in other_times):
+            other_times.append(own)
         has_overview = opened.overview is not None and field.name in opened.overview.fields
         fields.append(
             {
@@ -72,7 +76,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
                 "has_overview": has_overview,
                 "is_on_map": field.on_map is not None,
                 "wind": [identifier(part.name) for part in wind_over(winds, field) or ()] or None,
-                **(_describe_times(field.own_times) if field.own_times else {}),
+                "other_times": next((n for n, known in enumerate(other_times) if known is own), None),
                 **(_describe_place(opened, field, time) if isinstance(field, MeshField) else {}),
             }
         )
@@ -82,6 +86,7 @@ def describe_step(opened: OpenStep, time: int = 0) -> dict[str, Any]:
         "num_bytes": step.num_bytes_at(time),
         "overview_bytes": opened.overview.num_bytes if opened.overview else 0,
         **_describe_times(Times(step.times, step.time_units, step.found.calendar)),
+        "other_times": [_describe_times(times) for times in other_times],
         "axes": axes,
         "fields": fields,
         "default": first.name if (first := default_field(step)) else "",

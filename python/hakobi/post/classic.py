@@ -6,8 +6,9 @@ values lie, which no library tells. So there is no further dependency, and nothi
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -153,6 +154,11 @@ class _Survey:
         inner = variable.dimensions[1:] if self._is_record(variable) else variable.dimensions
         return variable.dtype.itemsize * math.prod(self._head.dimensions[d][1] for d in inner)
 
+    def _stride_bytes(self, variable: _Variable) -> int:
+        """From one entry of its first dimension to the next."""
+        rest = math.prod(self._size(d) for d in variable.dimensions[1:])
+        return self._record_bytes if self._is_record(variable) else variable.dtype.itemsize * rest
+
     def take(self) -> Found:
         source = self._head.attributes.get("source")
         found = Found(kind="classic", source=source[:1000] if isinstance(source, str) else "")
@@ -170,10 +176,8 @@ class _Survey:
                 found.left_out[variable.name] = "empty"
             elif len(inner) < 2:
                 found.left_out[variable.name] = "one dimension and time only"
-            elif math.prod(self._size(d) for d in inner[:-3]) != 1:
-                found.left_out[variable.name] = "more than three dimensions and time"
             else:
-                found.fields[variable.name] = self._field(variable, inner[-3:], shape[0] if has_time else 0)
+                found.fields[variable.name] = self._field(variable, inner, shape[0] if has_time else 0)
         texts = (_text(v, word) for v in self._head.variables for word in NAMING_ATTRIBUTES)
         fields = with_coordinates_marked(found.fields.values(), texts)
         naming = {name: _text(self._by_name[name], "coordinates") for name in fields}
@@ -208,11 +212,14 @@ class _Survey:
         scale = self._by_name.get(name)
         if is_time(name, partial(_text, scale) if scale is not None else lambda _: "") or self._is_record(variable):
             return True
-        is_known = not self._times or any(time.dimensions == (first,) for time in self._times)
-        return len(variable.dimensions) > 3 and is_known
+        known = [time.dimensions for time in self._times if time.dimensions]
+        return len(variable.dimensions) > 3 and (not known or (first,) in known)
 
     def _field(self, variable: _Variable, inner: tuple[int, ...], num_times: int) -> Field:
+        """`inner` are its dimensions without time: of those before the last three the first entry is read."""
         packing = _packing(variable)
+        outer, inner = inner[:-3], inner[-3:]
+        is_deep = math.prod(self._size(d) for d in outer) != 1
         return Field(
             name=variable.name,
             axes=tuple(self._axis(d) for d in inner),
@@ -223,13 +230,14 @@ class _Survey:
             standard_name=_text(variable, "standard_name"),
             offset_bytes=variable.begin,
             packing=packing,
-            time_stride_bytes=self._record_bytes if self._is_record(variable) else 0,
+            time_stride_bytes=self._stride_bytes(variable) if num_times else 0,
+            outer_axes=tuple(self._axis(d) for d in outer) if is_deep else (),
         )
 
     def _values(self, variable: _Variable) -> list[float]:
         """The values of a variable in one dimension or none."""
         size = self._size(variable.dimensions[0]) if variable.dimensions else 1
-        stride = self._record_bytes if self._is_record(variable) else variable.dtype.itemsize
+        stride = self._stride_bytes(variable)
         if variable.dtype.kind not in "fiu" or size > MOST_COORDINATES or size * stride > _MOST_HEADER_BYTES:
             return []
         data = self._file.read(max(0, (size - 1) * stride + variable.dtype.itemsize), variable.begin)
@@ -252,16 +260,19 @@ class _Survey:
         times = {v.name: v for v in (*self._times, *records)}.values()
         if not times:
             return
-        first = min(times, key=rank)
-        told = self._times_in(first)
-        found.times, found.time_units, found.calendar = told.values, told.units, told.calendar
-        if not first.dimensions:
-            return
+        ranked = sorted(times, key=rank)
+        along_first = ranked[0].dimensions
+        first = self._times_in(ranked[0])
+        told = {along_first: first}
+        found.times, found.time_units, found.calendar = first.values, first.units, first.calendar
         for name, field in found.fields.items():
             dimensions = self._by_name[name].dimensions[:1]
-            if field.num_times and dimensions != first.dimensions:
-                own = next((self._times_in(v) for v in times if v.dimensions == dimensions and is_scale(v)), Times())
-                found.fields[name] = replace(field, own_times=own)
+            if not along_first or not field.num_times or dimensions == along_first:
+                continue
+            if dimensions not in told:
+                own = next((v for v in ranked if v.dimensions == dimensions), None)
+                told[dimensions] = self._times_in(own) if own else Times()
+            found.fields[name] = dataclasses.replace(field, own_times=told[dimensions])
 
     def _times_in(self, variable: _Variable) -> Times:
         return Times(tuple(self._values(variable)), _text(variable, "units"), _text(variable, "calendar"))

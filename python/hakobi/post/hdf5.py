@@ -236,24 +236,27 @@ class _Survey:
         def rank(name: str) -> tuple[bool, ...]:
             dataset = self._file[name]
             is_of_fields = f"/{name}" in scales or (not scales and dataset.size in sizes)
-            return time_rank(name, attribute_text(dataset, "standard_name"), is_of_fields)
+            rank = time_rank(name, attribute_text(dataset, "standard_name"), is_of_fields)
+            return (_is_pure(dataset) and not is_of_fields, *rank)
 
         if not self._times:
             return
-        chosen = found.times_name = min(self._times, key=rank)
-        times = times_in(self._file, chosen)
-        found.times, found.time_units, found.calendar = times.values, times.units, times.calendar
-        if self._file[chosen].ndim == 0:
-            return
-        along = self._scale_along(self._file[chosen])
+        ranked = sorted(self._times, key=rank)
+        along = {name: self._scale_along(self._file[name]) for name in ranked}
+        found.times_name, along_first = ranked[0], along[ranked[0]]
+        first = times_in(self._file, ranked[0])
+        told = {along_first: first}
+        found.times, found.time_units, found.calendar = first.values, first.units, first.calendar
         for name, scale in self._scales_of.items():
-            if scale != along:
-                own = times_in(self._file, scale) if scale.strip("/") in self._times else Times()
-                self._fields[name] = dataclasses.replace(self._fields[name], own_times=own)
+            if not along_first or scale == along_first:
+                continue
+            if scale not in told:
+                told[scale] = times_in(self._file, next((each for each in ranked if along[each] == scale), ""))
+            self._fields[name] = dataclasses.replace(self._fields[name], own_times=told[scale])
 
     def _scale_along(self, dataset: Any) -> str:
-        """The name of the dimension that a variable in one dimension is along."""
-        scale = dataset if dataset.is_scale else self._scale(dataset, 0)
+        """The name of the dimension that a variable in one dimension or none is along; "": not known."""
+        scale = dataset if dataset.is_scale else self._scale(dataset, 0) if dataset.ndim else None
         return "" if scale is None else str(scale.name)
 
     @staticmethod
@@ -316,15 +319,16 @@ class _Survey:
         scale = self._scale(dataset, 0)
         if dataset.maxshape[0] is None or self._is_time_scale(scale):
             return True
-        return dataset.ndim > 3 and (scale is None or not self._times or self._is_along_time(scale))
+        return dataset.ndim > 3 and (scale is None or self._may_be_along_times(scale))
 
     @staticmethod
     def _is_time_scale(scale: Any) -> bool:
         return scale is not None and is_time(str(scale.name), partial(attribute_text, scale))
 
-    def _is_along_time(self, scale: Any) -> bool:
-        """Whether a variable of times is along a dimension of another name."""
-        return any(self._scale_along(d) == scale.name for d in map(self._file.get, self._times) if d.ndim == 1)
+    def _may_be_along_times(self, scale: Any) -> bool:
+        """Whether a variable of times is along a dimension of another name, or none is along any."""
+        times = [dataset for dataset in map(self._file.get, self._times) if dataset.ndim and not _is_pure(dataset)]
+        return not times or any(self._scale_along(dataset) == scale.name for dataset in times)
 
     @staticmethod
     def _scale(dataset: Any, direction: int) -> Any:
@@ -345,12 +349,16 @@ class _Survey:
     @staticmethod
     def _axis_of_scale(scale: Any, size: int) -> Axis:
         name = str(scale.name).rpartition("/")[2]
-        is_pure = attribute_text(scale, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
         values = None
         has_numbers = scale.shape == (size,) and scale.dtype.kind in "fiu" and not is_elsewhere(scale)
-        if not is_pure and has_numbers and size <= MOST_COORDINATES:
+        if not _is_pure(scale) and has_numbers and size <= MOST_COORDINATES:
             values = packing_of(scale).values(scale[()]).astype(np.float64)
         return axis_of(name, size, values, partial(attribute_text, scale))
+
+
+def _is_pure(scale: Any) -> bool:
+    """Whether it is a dimension of netCDF without a variable of its name: its numbers mean nothing."""
+    return attribute_text(scale, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
 
 
 def _is_row(dataset: Any) -> bool:

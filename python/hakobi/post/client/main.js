@@ -318,9 +318,14 @@ function whenText() {
   if (!now.step) return `step ${number}`;
   if (now.step.label && !now.step.times.length) return now.step.label;
   if (now.step.label) return `${timeText(now.step.times[0], now.step.time_units)} (${now.step.label})`;
-  const { times, time_units, calendar } = now.field?.times ? now.field : now.step; // a field may be along others
-  const value = times[now.field?.times ? now.fieldTime : now.time];
+  const { value, time_units, calendar } = timeNow();
   return value === undefined ? `step ${number}` : timeText(value, time_units, calendar);
+}
+
+// The time on the screen with its units: a field may be along others than the file's.
+function timeNow() {
+  const own = now.step.other_times?.[now.field?.other_times];
+  return { ...(own ?? now.step), value: own ? own.times[now.fieldTime] : now.step.times[now.time] };
 }
 
 function whereText() {
@@ -475,7 +480,8 @@ async function showPoint() {
   }
   if (timesShown.key !== key) { $('times').replaceChildren(); return; }
   const known = timesShown.xs.get(`${now.file}.${now.time}`); // of very many steps not each is asked for
-  const told = !timesShown.hasTimes ? stepOf(now.file, now.time) : step.time_units === timesShown.units ? (field.times ?? step.times)[now.time] : NaN;
+  const { value: time = NaN, time_units } = timeNow();
+  const told = !timesShown.hasTimes ? stepOf(now.file, now.time) : time_units === timesShown.units ? time : NaN;
   lineChart($('times'), 'The point over the steps', timesShown.points, known ?? told, [timesShown.xUnits, field.units]);
   offerCsv($('times'), [timesShown.xUnits, called(field)], timesShown.points, 'times');
 }

@@ -39,6 +39,8 @@ def test_dates_are_of_the_files_calendar(tmp_path: Path) -> None:
     for start in ("06:00:00 +03:00", "06:00:00.0 +0300", "03", "03:00Z", "T0:0:0 -3", "00:00 -02:60"):
         cases.append([1, f"hours since 2000-01-01{'' if start[0] == 'T' else ' '}{start}", ""])
         dates.append("2000-01-01 04:00:00 UTC")
+    cases.append([1500, "milliseconds since 2000-01-01", ""])
+    dates.append("2000-01-01 00:00:02 UTC")
     assert [time_text(*case) for case in cases] == dates
     write_step(tmp_path / "run_0.nc", {"eta": wave((8, 9))})
     with served(tmp_path) as client, browsers.Browser() as browser:

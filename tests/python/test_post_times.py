@@ -9,9 +9,11 @@ import h5py
 import numpy as np
 import pytest
 
+from hakobi.commands.ls import table_of
 from hakobi.post import answers
 from hakobi.post.catalogue import Catalogue, Series, Steps, identifier
 from hakobi.post.contents import contents_of
+from hakobi.post.dates import rebased
 from hakobi.post.glance import glance
 from hakobi.post.looking import Looker
 from hakobi.post.opening import open_step
@@ -50,7 +52,9 @@ def test_times_go_on_where_each_file_has_its_own_date(tmp_path: Path, kind: str)
 
 def test_times_that_cannot_be_compared_are_none(tmp_path: Path) -> None:
     series = write(tmp_path, "NETCDF4", ["hours since 2000-01-01", "months since 2000-01-01"])
-    assert contents_of(series, tmp_path).times == pytest.approx([0, 12, math.nan, math.nan], nan_ok=True)
+    found = contents_of(series, tmp_path)
+    assert found.times == pytest.approx([0, 12, math.nan, math.nan], nan_ok=True)
+    assert "2 more have no place among them" in table_of(found, False).notes[0]
     told = answers.read_times(series, Steps(tmp_path), identifier("eta"), [0, 0])
     assert [point[1] for point in told["points"]] == [0, 12, None, None]
 
@@ -84,3 +88,19 @@ def test_all_steps_are_reached_by_times_of_any_name(tmp_path: Path, kind: str) -
     found = contents_of(series, tmp_path)
     assert (found.times, found.time_units) == (list(range(12)), "seconds since 1900-01-01")
     assert Looker(tmp_path).counts(series) == {"steps": [[4, 3]]}
+
+
+@pytest.mark.parametrize(
+    ("units", "others", "expected"),
+    [
+        (("days since 2000-01-01", "365_day"), ("days since 1999-01-01", "NoLeap"), 365),
+        (("days since 2000-01-01", "all_leap"), ("days since 1999-01-01", "366_day"), 366),
+        (("days since 2000-01-01", ""), ("days since 1999-01-01", "Gregorian"), 365),
+        (("days since 2000-01-01", "proleptic_gregorian"), ("hours since 2000-01-01", "standard"), 0),
+        (("months since 2000-01-01", "proleptic_gregorian"), ("months since 2000-01-01", "standard"), 0),
+        (("milliseconds since 2000-01-01 00:00:02", ""), ("msec since 2000-01-01", ""), 2000),
+        (("days since 2000-01-01", "noleap"), ("days since 2000-01-01", "standard"), math.nan),
+    ],
+)
+def test_one_calendar_may_have_several_names(units: tuple[str, str], others: tuple[str, str], expected: float) -> None:
+    assert rebased((0,), units, others) == pytest.approx((expected,), nan_ok=True)

@@ -208,8 +208,11 @@ def _times_text(contents: Contents) -> str:
     'times: 0 to 20 s, not in order: they go back'
     >>> _times_text(Contents("a", "grib", times=[0, 3600, 7200], time_units="seconds since 1970-01-01 00:00:00"))
     'times: 1970-01-01 00:00:00 UTC to 1970-01-01 02:00:00 UTC, every 1 h'
+    >>> _times_text(Contents("a", times=[0, 50, math.nan], time_units="s"))
+    'times: 0 to 50 s; 1 more has no place among them'
     """
     from hakobi.post.dates import time_text
+    from hakobi.words import count_text
 
     times = [time for time in contents.times if math.isfinite(time)]
     if not times or contents.kind == "store":
@@ -226,7 +229,9 @@ def _times_text(contents: Contents) -> str:
     rhythm = f", every {told}" if len(times) > 2 and is_even and every > 0 else ""
     if any(b < a for a, b in itertools.pairwise(times)):
         rhythm = ", not in order: they go back"
-    return f"time{'s' if len(times) > 1 else ''}: {span} {units}".rstrip() + rhythm
+    more = len(contents.times) - len(times)
+    rest = f"; {count_text(more, 'more has', 'more have')} no place among them" if more else ""
+    return f"time{'s' if len(times) > 1 else ''}: {span} {units}".rstrip() + rhythm + rest
 
 
 def _shape_text(this: FieldContents) -> str:

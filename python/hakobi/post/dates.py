@@ -6,8 +6,11 @@ import itertools
 import math
 import re
 
-_SECONDS = {name: seconds for seconds, names in ((1, "s sec second seconds"), (60, "min minute minutes"),
-            (3600, "h hour hours"), (86400, "d day days")) for name in names.split()}  # fmt: skip
+_UNITS = (
+    (0.001, "ms msec millisecond milliseconds"), (1, "s sec second seconds"), (60, "min minute minutes"),
+    (3600, "h hour hours"), (86400, "d day days"),
+)  # fmt: skip
+_SECONDS = {name: seconds for seconds, names in _UNITS for name in names.split()}
 _SINCE = re.compile(
     r"\s*(\w+)\s+since\s+(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?)?"
     r"(?:\s*([+-]\d{1,2})(?::?(\d{2}))?)?(?!\d)"
@@ -17,6 +20,8 @@ _LEAP = (31, 29, *_MONTHS[2:])
 #: Calendars whose years are alike: the lengths of their months.
 _EVEN = {"360_day": (30,) * 12, "noleap": _MONTHS, "365_day": _MONTHS, "all_leap": _LEAP, "366_day": _LEAP}
 _USUAL = ("standard", "gregorian", "proleptic_gregorian")
+#: Other names of calendars.
+_ALIASES = {"": "standard", "gregorian": "standard", "365_day": "noleap", "366_day": "all_leap"}
 
 
 def time_text(value: float, units: str, calendar: str = "") -> str:
@@ -38,20 +43,24 @@ def time_text(value: float, units: str, calendar: str = "") -> str:
 def rebased(times: tuple[float, ...], units: tuple[str, str], others: tuple[str, str]) -> tuple[float, ...]:
     """Times in the units and calendar of others; NaN where they cannot be.
 
-    >>> rebased((0, 12), ("hours since 2000-01-02", ""), ("days since 2000-01-01", "standard"))
+    >>> rebased((0, 12), ("hours since 2000-01-02", ""), ("days since 2000-01-01", "Gregorian"))
     (1.0, 1.5)
+    >>> rebased((0,), ("days since 2000-01-01", "noleap"), ("days since 2000-01-01", "360_day"))
+    (nan,)
     """
     (own, calendar), (other, their_calendar) = units, others
-    if own == other and (calendar or "standard") == (their_calendar or "standard"):
-        return times
+    calendars = {_ALIASES.get(name.lower(), name.lower()) for name in (calendar, their_calendar)}
+    is_one = len(calendars) == 1 or calendars <= {*_USUAL}  # the usual ones count the same days
     start, theirs = _start_of(own, calendar), _start_of(other, their_calendar)
-    if start is None or theirs is None or (calendar or "standard") != (their_calendar or "standard"):
+    if is_one and (start == theirs if start and theirs else own == other):
+        return times
+    if not is_one or start is None or theirs is None:
         return (math.nan,) * len(times)
     between_s = 86400 * (start[0] - theirs[0]) + start[1] - theirs[1]
     return tuple((between_s + time * start[2]) / theirs[2] for time in times)
 
 
-def _start_of(units: str, calendar: str) -> tuple[int, int, int] | None:
+def _start_of(units: str, calendar: str) -> tuple[int, int, float] | None:
     """Day in the calendar and second in UTC from which times count, and the seconds of one unit."""
     found = _SINCE.match(units)
     unit_s = _SECONDS.get(found[1].lower()) if found else None

@@ -150,7 +150,7 @@ class Looker:
         this = next((f for f in second.step.fields.values() if f.name == plane.field.name), None)
         if this is None:
             raise InputError(f"{second.step.path.name} has no field '{plane.field.name}' to take away")
-        time = other.time if this.num_times else 0
+        time = min(other.time, max(0, this.num_times - 1))
         planes = (tiles.Plane(answers.checked(this), time, plane.level, plane.axis, plane.index), plane)
         return zlib.compress(tiles.difference_tile(second, opened, planes, row, column, is_exact), 1)
 

@@ -26,7 +26,7 @@ from hakobi.errors import InputError
 from hakobi.post import reduction
 from hakobi.post.catalogue import OpenStep
 from hakobi.post.pyramid import Level, levels_of
-from hakobi.post.source import Box, Field
+from hakobi.post.source import Axis, Box, Field, is_time
 
 Array = NDArray[Any]
 TILE = 256
@@ -144,7 +144,7 @@ def _means(values: Array, width: int, directions: list[int]) -> Array:
         if np.abs(values[np.isfinite(values)]).max(initial=0.0) > 1e300:  # a sum may be more than float64 holds
             return _means(values * 2.0**-20, width, directions) * 2.0**20
     valid = ~np.isnan(values)
-    sums, counts = np.where(valid, values, 0), valid.astype(np.float64)
+    sums, counts = np.where(valid, values, 0), valid
     with np.errstate(all="ignore"):
         for axis in directions:
             starts = np.arange(0, values.shape[axis], width)
@@ -202,15 +202,22 @@ def _check_alike(one: Field, other: Field) -> None:
     """Raises InputError for fields that cannot be taken from each other cell by cell."""
     if one.shape != other.shape:
         raise InputError("the two fields have different shapes")
-    if one.units and other.units and one.units != other.units:
+    if one.units and other.units and one.shown_units != other.shown_units:
         raise InputError(f"the two fields have different units: {one.units} and {other.units}")
     for first, second in zip(one.axes, other.axes, strict=True):
         if first.coordinates is None or second.coordinates is None or first.coordinates == second.coordinates:
             continue
+        if _is_of_times(first) and _is_of_times(second):  # of other steps there are other times
+            continue
         a, b = np.array(first.coordinates), np.array(second.coordinates)
         away = (a - b + 180) % 360 - 180 if first.kind == second.kind == "lon" else a - b
-        if np.abs(away).max() > 1e-3 * float(np.ptp(a)) / max(1, first.size - 1):
+        cell, rounding = float(np.ptp(a)) / max(1, first.size - 1), 4 * np.finfo(np.float32).eps * np.abs(a).max()
+        if np.abs(away).max() > max(1e-3 * cell, min(rounding, cell / 4) if cell else rounding):
             raise InputError(f"the two fields have different coordinates along {first.name}")
+
+
+def _is_of_times(axis: Axis) -> bool:
+    return is_time(axis.name, lambda word: axis.units if word == "units" else "")
 
 
 def _tile_shape(plane: Plane, row: int, column: int) -> tuple[int, int]:

@@ -97,14 +97,16 @@ def dataset_of(steps: Input, open_series: Callable[[], Input]) -> xarray.Dataset
             variables[name] = xarray.Variable(field.dims, stored, dict(field.attributes))
             continue
         here = [steps.field(name, number) for number in steps.steps if name in steps.fields_of(number)]
-        units = field.attributes.get("units")
-        alike = [each for each in here if each.shape == field.shape and each.attributes.get("units") == units]
-        if field.dtype is None or len(alike) < len(steps.steps):
+        known = {units for each in here if (units := each.attributes.get("units"))}
+        alike = [each for each in here if each.shape == field.shape]
+        if field.dtype is None or len(alike) < len(steps.steps) or len(known) > 1:
             continue
         packings = [_packing_of(each) for each in alike]
         packings = [] if _is_one(packings) else packings
         lazy = indexing.LazilyIndexedArray(_Steps(open_series, steps.steps, field, packings))
         told = {key: value for key, value in field.attributes.items() if not packings or key not in _PACKING}
+        if known:
+            told["units"] = known.pop()
         variables[name] = xarray.Variable(("time", *field.dims), lazy, told)
     time = {"units": steps.time_units, "calendar": steps.calendar}
     coordinates: dict[str, Any] = {"time": ("time", np.array(steps.times), {k: v for k, v in time.items() if v})}

@@ -176,6 +176,24 @@ out.close()
     assert data["gaps"].dtype == np.float32
 
 
+def test_xarray_takes_a_step_without_units_for_one_of_the_others(tmp_path: Path) -> None:
+    netcdf = pytest.importorskip("netCDF4")
+    pytest.importorskip("xarray")
+    for number, units in enumerate([("m", "m"), ("", "cm"), ("m", "m"), ("", "")]):
+        with netcdf.Dataset(tmp_path / f"run_{number:06}.nc", "w") as file:
+            for name, size in (("time", None), ("y", 3), ("x", 4)):
+                file.createDimension(name, size)
+            file.createVariable("time", "f8", ("time",))[:] = number
+            for name, unit in zip(("eta", "other"), units, strict=True):
+                made = file.createVariable(name, "f4", ("time", "y", "x"))
+                made[:] = np.full((1, 3, 4), number)
+                made.setncatts({"units": unit} if unit else {})
+    data = hakobi.Input.open(tmp_path / "run").to_xarray()
+    assert data["eta"].attrs["units"] == "m"
+    np.testing.assert_array_equal(data["eta"].values[:, 0, 0], range(4))
+    assert "other" not in data
+
+
 @pytest.mark.parametrize("ranks", [2, 3] if FLAVOUR == "openmpi" else [2])
 def test_ranks_read_together(prefix: str, mpi4py_environment: dict[str, str], ranks: int) -> None:
     done = launch.run(

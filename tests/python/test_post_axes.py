@@ -71,6 +71,13 @@ def test_longitudes_go_on_across_the_date_line(tmp_path: Path, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("longitudes", [[-180, 180], [-180, 0, 180], [170, -170, 160, -160]])
+def test_longitudes_that_go_no_one_way_are_as_they_are(tmp_path: Path, longitudes: list[float], kind: str) -> None:
+    with open_step(write(tmp_path / "run.nc", np.arange(5.0), np.array(longitudes), NORTH, EAST, kind)) as step:
+        assert step.fields["eta"].axes[1].coordinates == tuple(longitudes)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
 def test_depth_and_pressure_grow_downwards(tmp_path: Path, kind: str) -> None:
     for number, (attributes, is_down) in enumerate(
         ((DOWN, True), (PRESSURE, True), ({"units": "m", "positive": "up"}, False), ({"units": "m"}, False))

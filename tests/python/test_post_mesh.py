@@ -129,6 +129,11 @@ def test_meshes_may_have_other_sizes_at_later_times(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="outside"):
             answers.read_point(opened_step, field, number, [count])
     assert read_extremes(opened_step.step, field) == (0, 202)
+    series, steps = next(iter(Catalogue(path).series.values())), Steps(tmp_path)
+    points = answers.read_times(series, steps, identifier("c"), [4])["points"]
+    assert [value for _, _, value in points] == [None, 104, None]
+    with pytest.raises(InputError, match="outside"):
+        answers.read_times(series, steps, identifier("c"), [5])
 
 
 @pytest.mark.parametrize("tell_faces", [False, True])

@@ -219,12 +219,14 @@ def read_line(opened: OpenStep, field: Field, time: int, first: Sequence[int], l
 
 def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -> dict[str, Any]:
     """One cell over the series: every n-th step, so that there are at most MOST_STEPS; the last one always. Steps that
-    cannot be read have no value. Times are in the first one's units, whatever date those of others count from."""
+    cannot be read, and those of a mesh without the cell, have no value. Times are in the first one's units, whatever
+    date those of others count from. Raises InputError where no step has the cell."""
     numbers = series.numbers
     stride = max(1, -(-len(numbers) // MOST_STEPS))
     chosen = sorted({*range(0, len(numbers), stride), len(numbers) - 1}) if len(numbers) else []
     points: list[list[Any]] = []
     units: tuple[str, str] | None = None
+    outside, is_there = None, False
     for place in chosen:
         name = int(numbers[place])
         try:
@@ -238,10 +240,15 @@ def read_times(series: Series, steps: Steps, field_id: str, at: Sequence[int]) -
             every = max(1, -(-count // MOST_STEPS))
             for time in range(0, count, every):
                 when = times[time] if time < len(times) else None
-                value = read_point(opened, field, time, at)
+                try:
+                    value, is_there = read_point(opened, field, time, at), True
+                except InputError as error:  # a mesh may have fewer cells at some times
+                    value, outside = math.nan, error
                 points.append([f"{name}.{time}", None if when is None else number(when), number(value)])
         except (FormatError, OSError, KeyError):
             points.append([f"{name}.0", None, None])
+    if outside and not is_there:
+        raise outside
     return {"points": points, "time_units": units[0] if units else "", "stride": stride}
 
 

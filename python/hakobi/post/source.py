@@ -113,12 +113,15 @@ def axis_of(name: str, size: int, values: Array | None, attribute: Callable[[str
 
     >>> axis_of("x", 3, np.array([178.0, 179, -180]), {"units": "degrees_east"}.get).coordinates
     (178.0, 179.0, 180.0)
+    >>> axis_of("edges", 2, np.array([-180.0, 180]), {"units": "degrees_east"}.get).coordinates
+    (-180.0, 180.0)
     """
     units, positive, standard_name = (attribute(word) or "" for word in ("units", "positive", "standard_name"))
     kind, coordinates = axis_kind(units, standard_name), None
     if values is not None and len(values) == size and np.isfinite(values).all():
-        is_cut = kind == "lon" and bool((np.abs(np.diff(values)) > 180).any())
-        coordinates = tuple(map(float, np.unwrap(values, period=360) if is_cut else values))
+        turned = np.unwrap(values, period=360) if kind == "lon" else values
+        ways = {*np.sign(np.diff(turned))}
+        coordinates = tuple(map(float, turned if ways in ({1}, {-1}) else values))
     is_down = positive.lower() == "down" or (units.lower() in _PRESSURES and positive.lower() != "up")
     return Axis(name, size, coordinates, units, kind, is_down)
 

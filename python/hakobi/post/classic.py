@@ -6,7 +6,6 @@ values lie, which no library tells. So there is no further dependency, and nothi
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -29,9 +28,9 @@ from hakobi.post.source import (
     Times,
     axis_of,
     is_time,
-    time_rank,
     with_coordinates_marked,
 )
+from hakobi.post.times import take_times, time_rank
 
 _TYPES = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
@@ -247,34 +246,26 @@ class _Survey:
 
     def _take_times(self, found: Found) -> None:
         """The times of the file's steps, and those of fields along others."""
-        along = {self._by_name[field.name].dimensions[0] for field in found.fields.values() if field.num_times}
+        along = {name: self._first(self._by_name[name]) for name, field in found.fields.items() if field.num_times}
 
         def is_scale(variable: _Variable) -> bool:
             return variable.name in (self._head.dimensions[d][0] for d in variable.dimensions)
 
         def rank(variable: _Variable) -> tuple[bool, ...]:
-            is_of_fields = is_scale(variable) and variable.dimensions[0] in along
+            is_of_fields = is_scale(variable) and self._first(variable) in along.values()
             return time_rank(variable.name, _text(variable, "standard_name"), is_of_fields)
 
         records = (v for v in self._head.variables if len(v.dimensions) == 1 and self._is_record(v) and is_scale(v))
-        times = {v.name: v for v in (*self._times, *records)}.values()
-        if not times:
-            return
-        ranked = sorted(times, key=rank)
-        along_first = ranked[0].dimensions
-        first = self._times_in(ranked[0])
-        told = {along_first: first}
-        found.times, found.time_units, found.calendar = first.values, first.units, first.calendar
-        for name, field in found.fields.items():
-            dimensions = self._by_name[name].dimensions[:1]
-            if not along_first or not field.num_times or dimensions == along_first:
-                continue
-            if dimensions not in told:
-                own = next((v for v in ranked if v.dimensions == dimensions), None)
-                told[dimensions] = self._times_in(own) if own else Times()
-            found.fields[name] = dataclasses.replace(field, own_times=told[dimensions])
+        candidates = {v.name: v for v in (*self._times, *records)}.values()
+        times = [(rank(v), v.name, self._first(v)) for v in candidates]
+        take_times(found, times, along, self._times_in)
 
-    def _times_in(self, variable: _Variable) -> Times:
+    def _first(self, variable: _Variable) -> str:
+        """The name of the dimension that a variable is along; "": none."""
+        return self._head.dimensions[variable.dimensions[0]][0] if variable.dimensions else ""
+
+    def _times_in(self, name: str) -> Times:
+        variable = self._by_name[name]
         return Times(tuple(self._values(variable)), _text(variable, "units"), _text(variable, "calendar"))
 
     def _axis(self, dimension: int) -> Axis:

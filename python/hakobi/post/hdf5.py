@@ -31,9 +31,9 @@ from hakobi.post.source import (
     Times,
     axis_of,
     is_time,
-    time_rank,
     with_coordinates_marked,
 )
+from hakobi.post.times import take_times, time_rank
 
 #: HDF5's own filters, and those of its registry that netCDF and Hakobi use.
 _FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip", 307: "bzip2", 32001: "blosc", 32015: "zstd"}
@@ -239,20 +239,8 @@ class _Survey:
             rank = time_rank(name, attribute_text(dataset, "standard_name"), is_of_fields)
             return (_is_pure(dataset) and not is_of_fields, *rank)
 
-        if not self._times:
-            return
-        ranked = sorted(self._times, key=rank)
-        along = {name: self._scale_along(self._file[name]) for name in ranked}
-        found.times_name, along_first = ranked[0], along[ranked[0]]
-        first = times_in(self._file, ranked[0])
-        told = {along_first: first}
-        found.times, found.time_units, found.calendar = first.values, first.units, first.calendar
-        for name, scale in self._scales_of.items():
-            if not along_first or scale == along_first:
-                continue
-            if scale not in told:
-                told[scale] = times_in(self._file, next((each for each in ranked if along[each] == scale), ""))
-            self._fields[name] = dataclasses.replace(self._fields[name], own_times=told[scale])
+        times = [(rank(name), name, self._scale_along(self._file[name])) for name in self._times]
+        take_times(found, times, self._scales_of, partial(times_in, self._file))
 
     def _scale_along(self, dataset: Any) -> str:
         """The name of the dimension that a variable in one dimension or none is along; "": not known."""

@@ -85,6 +85,7 @@ class Looker:
         self._steps = Steps(root, 16)
         self._shapes = Shapes(64 << 20)
         self._archives: dict[Path, Archive] = {}
+        self._times_of: dict[str, dict[tuple[str, ...], str]] = {}
         self._counts: dict[Location, tuple[Identity | None, int]] = {}
 
     # JSON
@@ -118,7 +119,7 @@ class Looker:
         return answers.read_times(self._own(series), self._steps, field, at)
 
     def counts(self, series: Series) -> dict[str, Any]:
-        return {"steps": answers.count_steps(series, partial(self._count, {}))}
+        return {"steps": answers.count_steps(series, partial(self._count, self._times_of.setdefault(series.id, {})))}
 
     def _count(self, times_of: dict[tuple[str, ...], str], path: Location) -> int:
         """The steps of a file; one where it cannot be read. What was counted is known until the file is another."""

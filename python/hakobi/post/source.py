@@ -48,12 +48,6 @@ def is_time(name: str, attribute: Callable[[str], str]) -> bool:
     return is_named or is_told or " since " in (attribute("units") or "")
 
 
-def time_rank(name: str, standard_name: str, is_of_fields: bool) -> tuple[bool, ...]:
-    """The order of a file's times, the first of which are those of its steps: rather the fields' direction than a
-    number beside it, the time of validity than that at which a forecast began."""
-    return not is_of_fields, standard_name != "time", name.rpartition("/")[2].lower() != "time"
-
-
 @dataclass(frozen=True)
 class Axis:
     """One direction of a field: its name, and the coordinates of its cells where the file has them."""
@@ -222,7 +216,7 @@ class Found:
     num_bytes_at: Callable[[int], int] | None = None  # of a time's own files
     problems: list[str] = field(default_factory=list)  # why not all of the file could be read
     sample: Callable[[Field, int], Array] | None = None  # some values, where the reader knows better than to pick rows
-    times_name: str = ""  # the variable of the times, in HDF5
+    times_name: str = ""  # the variable of the times
 
 
 class Step:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import cftime
+import netCDF4
 import numpy as np
 import pytest
 
@@ -57,3 +58,28 @@ def test_dates_are_of_the_files_calendar(tmp_path: Path) -> None:
             "7 months since 2000-01-01",
             "2.5 s",
         ]
+
+
+def test_a_field_along_other_times_has_its_date_and_its_mark(tmp_path: Path) -> None:
+    """There are so many times that the chart asks for every third alone."""
+    with netCDF4.Dataset(tmp_path / "run.nc", "w") as file:
+        for name, size, units in (("time", 2, "days since 2000-01-01"), ("hour", 900, "hours since 2000-03-01")):
+            file.createDimension(name, size)
+            file.createVariable(name, "f8", (name,))[:] = np.arange(size)
+            file[name].units = units
+        for name, size in (("y", 3), ("x", 4)):
+            file.createDimension(name, size)
+        file.createVariable("eta", "f4", ("time", "y", "x"))[:] = 1
+        file.createVariable("wind", "f4", ("hour", "y", "x"))[:] = np.arange(900)[:, None, None]
+    with served(tmp_path) as client, browsers.Browser() as browser:
+        browser.go(f"http://127.0.0.1:{client.port}/?token={TOKEN}#field=wind&step=-1.800&point=0,0")
+        browser.wait("document.querySelector('#times .mark') !== null")
+        assert browser.run("return document.querySelector('#time').getAttribute('aria-valuetext')") == (
+            "2000-04-03 08:00:00 UTC"
+        )
+        places = "const at = (i) => document.querySelector('#times .line').getPointAtLength(i).x;"
+        places += "const all = document.querySelector('#times .line').getTotalLength();"
+        mark, first, last = browser.run(
+            places + "return [Number(document.querySelector('#times .mark').getAttribute('x1')), at(0), at(all)]"
+        )
+        assert (mark - first) / (last - first) == pytest.approx(800 / 899, abs=0.01)

@@ -187,9 +187,12 @@ bool remove_folder(const std::string& folder) {
 /// 4, with the lock of the series on the stage. An error is of the marker, which stays.
 Status end_stage(const std::string& prefix, const Marker& marker, storage::LockFile& lock) {
     // A full place may take no new marker: then a kill may leave the folder.
-    const bool says_so =
-        !storage::limits_of(prefix).is_on_objects &&
-        (marker.is_of_nothing || write_marker(prefix, {marker.node, marker.folder, true}, false).ok());
+    const auto say_so = [&] {
+        // Who has said so was killed, perhaps before that was stable.
+        return marker.is_of_nothing ? sync_named(marker_path(prefix))
+                                    : write_marker(prefix, {marker.node, marker.folder, true}, false);
+    };
+    const bool says_so = !storage::limits_of(prefix).is_on_objects && say_so().ok();
     Status removed = says_so ? Status() : remove_marker(prefix);
     lock.release();
     // Without its marker nobody is led to it, and a marker without its folder would be taken for steps that

@@ -255,7 +255,7 @@ def test_c_says_what_is_wrong(tmp_path: Path) -> None:
     finished = launch.run(Program(program, FLAVOUR), [], 1, timeout_s=60, folder=tmp_path)
     assert finished.stdout.splitlines() == [
         "hakobi_output_begin_step: out is NULL",
-        "hakobi_output_options: its struct_size is 0, and this library's is 192: HAKOBI_INIT sets it",
+        "hakobi_output_options: its struct_size is 0, and this library's is 200: HAKOBI_INIT sets it",
         "hakobi_split: num_dims is 9, not 1 to 8",
         "field eta: its block has 24 elements, but 23 values were given",
     ], finished.stderr

@@ -8,12 +8,16 @@
 
 enum { block = 64 << 10, num_blocks = 48 };
 
-static void check(int error, const char* call) {
+static void print(int error, const char* call) {
     char text[MPI_MAX_ERROR_STRING];
     int length;
-    if (error == MPI_SUCCESS) return;
     MPI_Error_string(error, text, &length);
     fprintf(stderr, "%s: %s\n", call, text);
+}
+
+static void check(int error, const char* call) {
+    if (error == MPI_SUCCESS) return;
+    print(error, call);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -33,7 +37,12 @@ int main(int argc, char** argv) {
     if (strcmp(argv[2], "open") != 0) mode |= MPI_MODE_CREATE;
     if (strcmp(argv[2], "exclusive") == 0) mode |= MPI_MODE_EXCL;
     MPI_File file;
-    check(MPI_File_open(MPI_COMM_WORLD, argv[1], mode, info, &file), "MPI_File_open");
+    const int error = MPI_File_open(MPI_COMM_WORLD, argv[1], mode, info, &file);
+    if (error != MPI_SUCCESS) { /* on all ranks; MPICH's launcher may lose the text of one that aborts */
+        print(error, "MPI_File_open");
+        MPI_Finalize();
+        return EXIT_FAILURE;
+    }
     MPI_Info_free(&info);
     int amode;
     MPI_File_get_amode(file, &amode);

@@ -316,6 +316,9 @@ _SCALED = ("float", "byte", "ubyte", "short", "ushort", "int")
 def _is_scaled(field: InputField) -> bool:
     """Whether CF's attributes turn what is stored into values."""
     given = [field.attributes[name] for name in ("scale_factor", "add_offset") if name in field.attributes]
+    missing = field.attributes.get("missing_value")
+    if "_Unsigned" in field.attributes or missing not in (None, field.attributes.get("_FillValue")):
+        return False  # as the library: format/packing.hpp
     return field.type in _SCALED and any(isinstance(number, (int, float)) for number in given)
 
 

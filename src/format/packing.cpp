@@ -253,6 +253,10 @@ std::optional<Packing> packing_found(ValueType stored, const Attributes& attribu
         if (std::ranges::find(integers, stored, &Named::type) == integers.end()) return {};
         if (!scale_factor && !add_offset) return {};
     }
+    const auto missing = number_of(attributes, "missing_value");
+    const bool is_other =
+        attributes.contains("_Unsigned") || (missing && missing != number_of(attributes, "_FillValue"));
+    if ((scale_factor || add_offset) && is_other) return {};
     return Packing{
         .type = stored, .scale_factor = scale_factor.value_or(1), .add_offset = add_offset.value_or(0)};
 }

@@ -35,7 +35,7 @@ Result<std::optional<Packing>> parse_packing(std::string_view text);
 
 /// The packing of a field that was found in a file and whose values are wanted as `wanted`; nothing where
 /// they are no values of that type: only float32, and integers with scale_factor or add_offset, become
-/// float64 or float32. Pure.
+/// float64 or float32, and none with `_Unsigned` or a missing_value besides `_FillValue`. Pure.
 [[nodiscard]] std::optional<Packing> packing_found(ValueType stored, const Attributes& attributes,
                                                    ValueType wanted);
 

@@ -145,6 +145,14 @@ TEST(Packing, OnlySomeTypesBecomeOthers) {
     EXPECT_FALSE(packing_found(ValueType::int16, {}, ValueType::float64));
     EXPECT_FALSE(packing_found(ValueType::int16, scaled, ValueType::int32));
     EXPECT_FALSE(packing_found(ValueType::int16, {{"scale_factor", "x"}}, ValueType::float64));
+    for (const auto& [name, value] : Attributes{{"_Unsigned", "true"}, {"missing_value", -5}}) {
+        Attributes others = scaled;
+        others[name] = value;
+        EXPECT_FALSE(packing_found(ValueType::int16, others, ValueType::float64)) << name;
+        others["_FillValue"] = -5;
+        EXPECT_EQ(packing_found(ValueType::int16, others, ValueType::float64).has_value(),
+                  name == "missing_value");
+    }
     const std::optional<Packing> found = packing_found(ValueType::int16, scaled, ValueType::float32);
     ASSERT_TRUE(found);
     const std::vector<std::int16_t> stored = {4, -32768};

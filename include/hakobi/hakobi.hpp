@@ -19,6 +19,7 @@
 #include <hakobi/input.hpp>
 #include <hakobi/network_shape.hpp>
 #include <hakobi/output.hpp>
+#include <hakobi/outputs.hpp>
 #include <hakobi/report_errors.hpp>
 #include <hakobi/shared_array.hpp>
 #include <hakobi/store.hpp>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,45 +15,47 @@ namespace {
 /// letters.
 struct TimeUnit {
     std::string_view name;
+    double seconds = 0;
     std::string_view calendars =
         {};  ///< those in which it is one length, each with a blank behind it; "": all
 };
+constexpr double minute_s = 60, hour_s = 3600, day_s = 86400;
 constexpr std::string_view of_360_day = "360_day ", of_365_day = "noleap 365_day ";
 constexpr std::array time_units_of_cf{
-    TimeUnit{"d"},
-    TimeUnit{"day"},
-    TimeUnit{"days"},
-    TimeUnit{"h"},
-    TimeUnit{"hr"},
-    TimeUnit{"hrs"},
-    TimeUnit{"hour"},
-    TimeUnit{"hours"},
-    TimeUnit{"min"},
-    TimeUnit{"mins"},
-    TimeUnit{"minute"},
-    TimeUnit{"minutes"},
-    TimeUnit{"s"},
-    TimeUnit{"sec"},
-    TimeUnit{"secs"},
-    TimeUnit{"second"},
-    TimeUnit{"seconds"},
-    TimeUnit{"ms"},
-    TimeUnit{"msec"},
-    TimeUnit{"msecs"},
-    TimeUnit{"millisec"},
-    TimeUnit{"millisecs"},
-    TimeUnit{"millisecond"},
-    TimeUnit{"milliseconds"},
-    TimeUnit{"microsec"},
-    TimeUnit{"microsecs"},
-    TimeUnit{"microsecond"},
-    TimeUnit{"microseconds"},
+    TimeUnit{"d", day_s},
+    TimeUnit{"day", day_s},
+    TimeUnit{"days", day_s},
+    TimeUnit{"h", hour_s},
+    TimeUnit{"hr", hour_s},
+    TimeUnit{"hrs", hour_s},
+    TimeUnit{"hour", hour_s},
+    TimeUnit{"hours", hour_s},
+    TimeUnit{"min", minute_s},
+    TimeUnit{"mins", minute_s},
+    TimeUnit{"minute", minute_s},
+    TimeUnit{"minutes", minute_s},
+    TimeUnit{"s", 1},
+    TimeUnit{"sec", 1},
+    TimeUnit{"secs", 1},
+    TimeUnit{"second", 1},
+    TimeUnit{"seconds", 1},
+    TimeUnit{"ms", 1e-3},
+    TimeUnit{"msec", 1e-3},
+    TimeUnit{"msecs", 1e-3},
+    TimeUnit{"millisec", 1e-3},
+    TimeUnit{"millisecs", 1e-3},
+    TimeUnit{"millisecond", 1e-3},
+    TimeUnit{"milliseconds", 1e-3},
+    TimeUnit{"microsec", 1e-6},
+    TimeUnit{"microsecs", 1e-6},
+    TimeUnit{"microsecond", 1e-6},
+    TimeUnit{"microseconds", 1e-6},
     // UDUNITS' month is a twelfth of its year, 30.436875 days, and others' is the calendar's: one length in
     // this calendar alone.
-    TimeUnit{"month", of_360_day},
-    TimeUnit{"months", of_360_day},
-    TimeUnit{"common_year", of_365_day},
-    TimeUnit{"common_years", of_365_day},
+    TimeUnit{"month", 30 * day_s, of_360_day},
+    TimeUnit{"months", 30 * day_s, of_360_day},
+    TimeUnit{"common_year", 365 * day_s, of_365_day},
+    TimeUnit{"common_years", 365 * day_s, of_365_day},
 };
 
 constexpr std::array<std::string_view, 12> month_names{"January",   "February", "March",    "April",
@@ -153,21 +156,29 @@ std::string wrong_date(const Date& date, std::string_view calendar) {
     return {};
 }
 
-/// "10:30:00.5", also without seconds, or minutes.
-std::string wrong_time(Scanner& text) {
+/// "10:30:00.5", also without seconds, or minutes: `since_midnight_s` becomes it.
+std::string wrong_time(Scanner& text, double& since_midnight_s) {
     const std::string unreadable = "the time of day is not hours:minutes:seconds";
     const auto hours = text.take_number(1, 2);
     if (!hours) return unreadable;
     if (*hours > 23) return "a day has no hour " + std::to_string(*hours);
+    since_midnight_s = static_cast<double>(*hours) * hour_s;
     if (!text.take(':')) return {};
     const auto minutes = text.take_number(1, 2);
     if (!minutes) return unreadable;
     if (*minutes > 59) return "an hour has no minute " + std::to_string(*minutes);
+    since_midnight_s += static_cast<double>(*minutes) * minute_s;
     if (!text.take(':')) return {};
     const auto seconds = text.take_number(1, 2);
     if (!seconds) return unreadable;
     if (*seconds > 59) return "a minute has no second " + std::to_string(*seconds);
-    if (text.take('.') && !text.take_number(1, 9)) return unreadable;
+    since_midnight_s += static_cast<double>(*seconds);
+    if (!text.take('.')) return {};
+    const std::size_t before = text.rest().size();
+    const auto fraction = text.take_number(1, 9);
+    if (!fraction) return unreadable;
+    since_midnight_s +=
+        static_cast<double>(*fraction) / std::pow(10.0, static_cast<double>(before - text.rest().size()));
     return {};
 }
 
@@ -189,13 +200,20 @@ std::string wrong_zone(Scanner& text) {
            "' is no time zone that all readers know: give UTC, or its offset as +09:00";
 }
 
-/// Says what is wrong with a reference like "2000-01-01 10:30:00 +09:00"; "" where nothing is.
-std::string wrong_reference(std::string_view reference, std::string_view calendar) {
+/// The moment that times count from.
+struct Reference {
+    Date date = {};
+    double since_midnight_s = 0;
+    bool has_zone = false;
+};
+
+/// Reads a reference like "2000-01-01 10:30:00 +09:00". Says what is wrong with it; "" where nothing is.
+std::string wrong_reference(std::string_view text_of_it, std::string_view calendar, Reference& reference) {
     const std::string unreadable =
         "what follows 'since' is not a date as 2000-01-01, with a time as 10:30:00 at most";
-    Scanner text(reference);
+    Scanner text(text_of_it);
     text.skip_blanks();
-    Date date;
+    Date& date = reference.date;
     const bool is_negative = text.take('-');
     if (!is_negative) text.take('+');
     const auto year = text.take_number(1, 6);
@@ -210,12 +228,13 @@ std::string wrong_reference(std::string_view reference, std::string_view calenda
     if (text.is_at_end()) return {};
     const bool has_time = text.take('T') || text.take('t') || (is_apart && is_digit(text.rest().front()));
     if (has_time) {
-        if (std::string wrong = wrong_time(text); !wrong.empty()) return wrong;
+        if (std::string wrong = wrong_time(text, reference.since_midnight_s); !wrong.empty()) return wrong;
         is_apart = text.skip_blanks();
         if (text.is_at_end()) return {};
     } else if (!is_apart || text.rest().starts_with('+') || text.rest().starts_with('-')) {
         return unreadable;
     }
+    reference.has_zone = true;
     if (std::string wrong = wrong_zone(text); !wrong.empty()) return wrong;
     text.skip_blanks();
     return text.is_at_end() ? std::string() : unreadable;
@@ -271,8 +290,78 @@ Status check_time_units(std::string_view what, std::string_view units, std::stri
             "between, as 'days since 2000-01-01'");
     }
     if (std::string why = wrong_unit(unit, calendar); !why.empty()) return wrong(why);
-    if (std::string why = wrong_reference(text.rest(), calendar); !why.empty()) return wrong(why);
+    Reference reference;
+    if (std::string why = wrong_reference(text.rest(), calendar, reference); !why.empty()) return wrong(why);
     return {};
+}
+
+std::optional<double> seconds_of_unit(std::string_view units) {
+    Scanner text(units);
+    text.skip_blanks();
+    const std::string_view unit = text.take_word();
+    const std::string name = unit.size() == 1 ? std::string(unit) : in_small_letters(unit);
+    const auto* const known = std::ranges::find(time_units_of_cf, name, &TimeUnit::name);
+    if (known == time_units_of_cf.end()) return {};
+    return known->seconds;
+}
+
+Result<Months> Months::of(std::string_view units, std::string_view calendar) {
+    const auto wrong = [&](const std::string& why) {
+        return Status(ErrorCode::invalid_argument, "time_units '" + std::string(units) + "': " + why);
+    };
+    const std::size_t since = units.find(" since ");
+    const std::optional<double> unit_s = seconds_of_unit(units);
+    if (since == std::string_view::npos || !unit_s) return wrong("months need times that count from a date");
+    Months months;
+    months.calendar_ = calendar.empty() ? "standard" : calendar;
+    months.unit_s_ = *unit_s;
+    Reference reference;
+    const std::string why = wrong_reference(units.substr(since + 7), months.calendar_, reference);
+    if (!why.empty()) return wrong(why);
+    if (reference.has_zone) return wrong("months need a date without a time zone");
+    Date& date = reference.date;
+    if (date.year < 0 && !has_year_zero(months.calendar_)) ++date.year;
+    months.reference_month_ = date.year * 12 + date.month - 1;
+    months.reference_day_ = months.first_day_of(months.reference_month_) + date.day - 1;
+    // The days that October 1582 lacks.
+    if (months.is_mixed() && date.year == 1582 && date.month == 10 && date.day > 4)
+        months.reference_day_ -= 10;
+    months.since_midnight_s_ = reference.since_midnight_s;
+    return months;
+}
+
+bool Months::is_mixed() const {
+    return calendar_ == "standard" || calendar_ == "gregorian";
+}
+
+std::int64_t Months::first_day_of(std::int64_t month) const {
+    const std::int64_t year = month >= 0 ? month / 12 : -((11 - month) / 12), in_year = month - year * 12;
+    if (calendar_ == "360_day") return 30 * month;
+    constexpr std::array<std::int64_t, 12> before{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+    const std::int64_t days = before[static_cast<std::size_t>(in_year)];
+    if (calendar_ == "noleap" || calendar_ == "365_day") return 365 * year + days;
+    if (calendar_ == "all_leap" || calendar_ == "366_day")
+        return 366 * year + days + static_cast<std::int64_t>(in_year > 1);
+    // Years that begin in March, counted from so early that all are positive: a leap day ends one.
+    const std::int64_t moved = in_year < 2 ? year + 400'399 : year + 400'400,
+                       since_march = (in_year + 10) % 12;
+    const std::int64_t julian = 365 * moved + moved / 4 + (153 * since_march + 2) / 5;
+    const bool is_julian = calendar_ == "julian" || (is_mixed() && month <= 1582 * 12 + 9);
+    constexpr std::int64_t apart = 400'400 / 100 - 400'400 / 400 + 2;  // of the two calendars' numbers
+    return is_julian ? julian : julian - moved / 100 + moved / 400 + apart;
+}
+
+std::int64_t Months::month_at(double time) const {
+    const double days = std::floor((since_midnight_s_ + time * unit_s_) / day_s);
+    const std::int64_t day = reference_day_ + static_cast<std::int64_t>(days);
+    auto month = reference_month_ + static_cast<std::int64_t>(std::floor(days / 30.4));
+    while (first_day_of(month) > day) --month;
+    while (first_day_of(month + 1) <= day) ++month;
+    return month;
+}
+
+double Months::begin_of(std::int64_t month) const {
+    return (static_cast<double>(first_day_of(month) - reference_day_) * day_s - since_midnight_s_) / unit_s_;
 }
 
 }  // namespace hakobi::format

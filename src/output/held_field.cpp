@@ -143,31 +143,17 @@ Result<HeldBlock> packed(const HeldBlock& held, const format::Packing& packing, 
     assert(held.unpacked && !held.is_on_device);
     const std::int64_t from_bytes = format::bytes_of(*held.unpacked);
     const std::int64_t element_bytes = format::bytes_of(packing.type);
-    const std::int64_t num = num_values_of(held.block);
     HeldBlock result{held.block, values, packed_strides(held.block.count, element_bytes)};
-    if (num == 0) return result;
-    // Rows of evenly spaced values: as many of the last dimensions as lie without gaps.
-    std::int64_t row = 1, stride = from_bytes;
-    std::size_t num_outer = held.block.count.size();
-    for (; num_outer > 0; --num_outer) {
-        const std::int64_t count = held.block.count[num_outer - 1];
-        if (count == 1) continue;
-        if (row > 1 && held.strides_bytes[num_outer - 1] != row * stride) break;
-        if (row == 1) stride = held.strides_bytes[num_outer - 1];
-        row *= count;
-    }
-    std::vector<std::int64_t> at(num_outer, 0);
-    for (std::int64_t done = 0; done < num; done += row) {
-        const std::byte* from = held.first;
-        for (std::size_t d = 0; d < num_outer; ++d) from += at[d] * held.strides_bytes[d];
+    std::int64_t done = 0;
+    Status status;
+    for_each_row(held, from_bytes, [&](const std::byte* first, std::int64_t stride, std::int64_t num) {
         const std::optional<format::Misfit> misfit =
-            format::pack(packing, *held.unpacked, from, stride, row, values + done * element_bytes);
-        if (misfit) return does_not_fit(held.block, done + misfit->index, misfit->value, packing);
-        for (std::size_t d = num_outer; d-- > 0;) {
-            if (++at[d] < held.block.count[d]) break;
-            at[d] = 0;
-        }
-    }
+            format::pack(packing, *held.unpacked, first, stride, num, values + done * element_bytes);
+        if (misfit) status = does_not_fit(held.block, done + misfit->index, misfit->value, packing);
+        done += num;
+        return !misfit;
+    });
+    if (!status.ok()) return status;
     return result;
 }
 

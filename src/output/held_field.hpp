@@ -51,6 +51,33 @@ Result<HeldBlock> held_block(const Field& field);
 [[nodiscard]] HeldBlock copied(const HeldBlock& held, std::int64_t element_bytes, std::byte* values,
                                RunMover* mover = nullptr);
 
+/// Calls `visit(first, stride_bytes, num)` for rows of values that lie evenly apart, in C order, until one
+/// returns false. The rows are as long as they can be.
+template <class Visit>
+void for_each_row(const HeldBlock& held, std::int64_t element_bytes, Visit visit) {
+    const std::vector<std::int64_t>& count = held.block.count;
+    const std::int64_t num = num_values_of(held.block);
+    if (num == 0) return;
+    std::int64_t row = 1, stride = element_bytes;
+    std::size_t num_outer = count.size();
+    for (; num_outer > 0; --num_outer) {
+        if (count[num_outer - 1] == 1) continue;
+        if (row > 1 && held.strides_bytes[num_outer - 1] != row * stride) break;
+        if (row == 1) stride = held.strides_bytes[num_outer - 1];
+        row *= count[num_outer - 1];
+    }
+    std::vector<std::int64_t> at(num_outer, 0);
+    for (std::int64_t done = 0; done < num; done += row) {
+        const std::byte* first = held.first;
+        for (std::size_t d = 0; d < num_outer; ++d) first += at[d] * held.strides_bytes[d];
+        if (!visit(first, stride, row)) return;
+        for (std::size_t d = num_outer; d-- > 0;) {
+            if (++at[d] < count[d]) break;
+            at[d] = 0;
+        }
+    }
+}
+
 /// Packs the block's values to `values`, in C order, and returns the block that is there. invalid_argument,
 /// in words that follow "field x: ", for one that does not fit.
 Result<HeldBlock> packed(const HeldBlock& held, const format::Packing& packing, std::byte* values);

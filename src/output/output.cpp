@@ -79,6 +79,16 @@ void Output::end_step() {
     impl_->timing.phases().bytes += bytes;
 }
 
+void Output::flush() {
+    impl_->throw_if_unusable("flush");
+    if (impl_->draft.is_open())
+        throw Error(ErrorCode::invalid_argument, "flush: the step has not been ended (end_step)");
+    mpi::Agreed agreed = impl_->run_flush();
+    if (agreed.status.ok()) return impl_->hidden.end_call();
+    impl_->fail(agreed);
+    agreed.throw_if_error();
+}
+
 void Output::close() {
     if (impl_->is_closed || !impl_->maker().is_this_process()) return;
     impl_->is_closed = true;

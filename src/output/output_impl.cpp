@@ -330,6 +330,13 @@ void Output::Impl::note_unnamed() noexcept {
                          hidden.empty() ? naming.finishing_number() : hidden.youngest().number);
 }
 
+mpi::Agreed Output::Impl::run_flush() noexcept {
+    hidden.begin_call();
+    mpi::Agreed agreed = finish_all();
+    if (agreed.status.ok()) note_unnamed();
+    return agreed;
+}
+
 mpi::Agreed Output::Impl::run_close() noexcept {
     hidden.begin_call();
     mpi::Agreed agreed = finish_all();

@@ -62,6 +62,8 @@ struct HAKOBI_HIDDEN Output::Impl final : series::Unclosed {
 
     /// Writes the open step. Collective.
     mpi::Agreed run_step() noexcept;
+    /// Waits until all accepted steps have their names. Collective.
+    mpi::Agreed run_flush() noexcept;
     /// Ends what is pending and releases everything. Collective.
     mpi::Agreed run_close() noexcept;
     /// Gives everything up that is not stored, and adds to the error which accepted steps are lost with it,

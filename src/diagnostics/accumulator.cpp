@@ -1,0 +1,292 @@
+#include "diagnostics/accumulator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <variant>
+
+namespace hakobi::diagnostics {
+namespace {
+
+using Kind = CellMethod::Kind;
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+/// Elements that are converted at a time: a few pages of the first-level cache.
+constexpr std::int64_t most_in_chunk = 512;
+
+template <class T>
+void convert(const std::byte* values, std::int64_t stride_bytes, std::int64_t num, double* converted) {
+    for (std::int64_t i = 0; i < num; ++i) {
+        T value;
+        std::memcpy(&value, values + i * stride_bytes, sizeof value);
+        converted[i] = static_cast<double>(value);
+    }
+}
+
+void convert(ValueType type, const std::byte* values, std::int64_t stride_bytes, std::int64_t num,
+             double* converted) {
+    switch (type) {
+        case ValueType::float64:
+            return stride_bytes == sizeof(double)
+                       ? void(std::memcpy(converted, values, static_cast<std::size_t>(num) * sizeof(double)))
+                       : convert<double>(values, stride_bytes, num, converted);
+        case ValueType::float32:
+            return convert<float>(values, stride_bytes, num, converted);
+        case ValueType::int32:
+            return convert<std::int32_t>(values, stride_bytes, num, converted);
+        case ValueType::int8:
+            return convert<std::int8_t>(values, stride_bytes, num, converted);
+        case ValueType::uint8:
+            return convert<std::uint8_t>(values, stride_bytes, num, converted);
+        case ValueType::int16:
+            return convert<std::int16_t>(values, stride_bytes, num, converted);
+        case ValueType::uint16:
+            return convert<std::uint16_t>(values, stride_bytes, num, converted);
+        case ValueType::uint32:
+            return convert<std::uint32_t>(values, stride_bytes, num, converted);
+        case ValueType::int64:
+        case ValueType::uint64:
+            break;
+    }
+    assert(false && "64-bit integers do not fit in double");
+}
+
+/// sum + rest += addend, without an error while no exponent overflows.
+inline void add_to(double& sum, double& rest, double addend) {
+    const double total = sum + addend, of_addend = total - sum;
+    rest += (sum - (total - of_addend)) + (addend - of_addend);
+    sum = total;
+}
+
+/// `addend_of(i)` is added to the sums.
+template <class Addend>
+void add_all(double* sums, double* rests, std::int64_t num, Addend addend_of) {
+    for (std::int64_t i = 0; i < num; ++i) add_to(sums[i], rests[i], addend_of(i));
+}
+
+/// `is_better(a, b)`: a takes b's place. What is not there yet is NaN, and what is missing.
+template <class Better>
+void keep_best(double* best, const double* values, std::int64_t num, Better is_better) {
+    for (std::int64_t i = 0; i < num; ++i) {
+        const bool takes = is_better(values[i], best[i]) | std::isnan(best[i]);
+        best[i] = takes ? values[i] : best[i];
+    }
+}
+
+/// (sum + rest) / weight, rounded once but for the last bit.
+double quotient(double sum, double rest, double weight) {
+    if (!std::isfinite(sum)) return sum;
+    const double high = sum + rest, low = rest - (high - sum);
+    const double first = high / weight;
+    return first + (std::fma(-first, weight, high) + low) / weight;
+}
+
+}  // namespace
+
+/// Elements that lie in the cache: their values, NaN where one is missing, and what they weigh.
+struct Accumulator::Chunk {
+    std::int64_t first = 0, num = 0;
+    double weight = 0;
+    const double* values = nullptr;
+    const double* weights = nullptr;  ///< null: all have `weight`; else 0 where a value is missing
+
+    [[nodiscard]] double weight_of(std::int64_t i) const { return weights == nullptr ? weight : weights[i]; }
+    [[nodiscard]] double value_or_0(std::int64_t i) const { return weight_of(i) == 0 ? 0 : values[i]; }
+};
+
+Accumulator::Accumulator(std::span<const CellMethod> methods, const std::optional<FillValue>& missing) {
+    if (missing) missing_ = std::visit([](auto value) { return static_cast<double>(value); }, *missing);
+    for (const CellMethod& method : methods) {
+        switch (method.kind) {
+            case Kind::point:
+                break;
+            case Kind::mean:
+                add_part(Role::weighted_sum);
+                break;
+            case Kind::sum:
+                add_part(Role::sum);
+                break;
+            case Kind::minimum:
+                add_part(Role::least);
+                break;
+            case Kind::maximum:
+                add_part(Role::greatest);
+                break;
+            case Kind::range:
+                add_part(Role::least);
+                add_part(Role::greatest);
+                break;
+            case Kind::variance:
+            case Kind::standard_deviation:
+                add_part(Role::mean);
+                break;
+            case Kind::count:
+                add_part(Role::above, method.above);
+                break;
+        }
+    }
+}
+
+std::size_t Accumulator::index_of(Role role, double above) const {
+    const auto found = std::ranges::find_if(
+        parts_, [&](const Part& part) { return part.role == role && part.above == above; });
+    return static_cast<std::size_t>(found - parts_.begin());
+}
+
+void Accumulator::add_part(Role role, double above) {
+    if (index_of(role, above) < parts_.size()) return;
+    parts_.push_back({.role = role, .above = above, .values = {}});
+    if (role == Role::weighted_sum || role == Role::sum) parts_.push_back({.role = Role::rest, .values = {}});
+    if (role == Role::mean) parts_.push_back({.role = Role::squares, .values = {}});
+}
+
+void Accumulator::begin(std::int64_t num_elements) {
+    num_elements_ = num_elements;
+    for (Part& part : parts_) {
+        const bool is_extreme = part.role == Role::least || part.role == Role::greatest;
+        part.values.assign(static_cast<std::size_t>(num_elements), is_extreme ? none : 0);
+    }
+    weights_.values.clear();
+    weight_ = 0;
+}
+
+void Accumulator::keep_weights() {
+    if (weights_.values.empty()) weights_.values.assign(static_cast<std::size_t>(num_elements_), weight_);
+}
+
+std::int64_t Accumulator::memory_bytes() const {
+    std::int64_t num = std::ssize(weights_.values);
+    for (const Part& part : parts_) num += std::ssize(part.values);
+    return num * static_cast<std::int64_t>(sizeof(double));
+}
+
+std::int64_t Accumulator::mark_missing(std::span<double> values) const {
+    if (missing_ && !std::isnan(*missing_))
+        for (double& value : values) value = value == *missing_ ? none : value;
+    std::int64_t num = 0;
+    for (const double value : values) num += static_cast<std::int64_t>(std::isnan(value));
+    return num;
+}
+
+void Accumulator::add(ValueType type, const std::byte* values, std::int64_t stride_bytes, std::int64_t num,
+                      std::int64_t first, double weight) {
+    assert(first >= 0 && first + num <= num_elements_);
+    double converted[most_in_chunk], weights[most_in_chunk];
+    for (std::int64_t begin = 0; begin < num; begin += most_in_chunk) {
+        const std::int64_t count = std::min(most_in_chunk, num - begin);
+        convert(type, values + begin * stride_bytes, stride_bytes, count, converted);
+        const std::int64_t num_missing = mark_missing({converted, static_cast<std::size_t>(count)});
+        num_missing_ += num_missing;
+        if (num_missing > 0) keep_weights();
+        Chunk chunk{.first = first + begin, .num = count, .weight = weight, .values = converted};
+        if (has_weights()) {
+            std::fill_n(weights, count, weight);
+            if (num_missing > 0)
+                for (std::int64_t i = 0; i < count; ++i) weights[i] = std::isnan(converted[i]) ? 0 : weight;
+            chunk.weights = weights;
+        }
+        add_chunk(chunk);
+    }
+}
+
+void Accumulator::add_chunk(const Chunk& chunk) {
+    const std::int64_t num = chunk.num;
+    const double* const values = chunk.values;
+    double* const own_weights = has_weights() ? weights_.values.data() + chunk.first : nullptr;
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+        double* const part = parts_[p].values.data() + chunk.first;
+        const auto next = [&] { return parts_[p + 1].values.data() + chunk.first; };
+        const Role role = parts_[p].role;
+        if (role == Role::least)
+            keep_best(part, values, num, [](double a, double b) { return a < b; });
+        else if (role == Role::greatest)
+            keep_best(part, values, num, [](double a, double b) { return a > b; });
+        if (chunk.weight == 0) continue;  // it stands for no time
+        if (role == Role::weighted_sum && chunk.weights != nullptr) {
+            add_all(part, next(), num,
+                    [&](std::int64_t i) { return chunk.weights[i] * chunk.value_or_0(i); });
+        } else if (role == Role::weighted_sum) {
+            add_all(part, next(), num, [&](std::int64_t i) { return chunk.weight * values[i]; });
+        } else if (role == Role::sum && chunk.weights != nullptr) {
+            add_all(part, next(), num, [&](std::int64_t i) { return chunk.value_or_0(i); });
+        } else if (role == Role::sum) {
+            add_all(part, next(), num, [&](std::int64_t i) { return values[i]; });
+        } else if (role == Role::above) {
+            const double above = parts_[p].above;
+            for (std::int64_t i = 0; i < num; ++i) part[i] += values[i] > above ? 1.0 : 0.0;
+        } else if (role == Role::mean) {
+            double* const squares = next();
+            for (std::int64_t i = 0; i < num; ++i) {
+                const double weight = chunk.weight_of(i);
+                const double before = own_weights == nullptr ? weight_ : own_weights[i];
+                const double delta = weight == 0 ? 0 : values[i] - part[i];
+                part[i] += weight == 0 ? 0 : weight / (before + weight) * delta;
+                squares[i] += weight == 0 ? 0 : weight * delta * (values[i] - part[i]);
+            }
+        }
+    }
+    if (own_weights != nullptr)
+        for (std::int64_t i = 0; i < num; ++i) own_weights[i] += chunk.weights[i];
+}
+
+void Accumulator::write(const CellMethod& method, double fill, std::span<double> results) const {
+    assert(std::ssize(results) == num_elements_ && !method.is_point());
+    // `value_of(i, weight)`; without weight there was no value but of no time.
+    const auto each = [&](auto value_of) {
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const double weight = has_weights() ? weights_.values[i] : weight_;
+            results[i] = weight > 0 ? value_of(i, weight) : fill;
+        }
+    };
+    const auto each_extreme = [&](std::span<const double> extremes, auto value_of) {
+        for (std::size_t i = 0; i < results.size(); ++i)
+            results[i] = std::isnan(extremes[i]) ? fill : value_of(i);
+    };
+    switch (method.kind) {
+        case Kind::point:
+            break;
+        case Kind::mean: {
+            const auto sums = values_of(Role::weighted_sum), rests = values_behind(Role::weighted_sum);
+            return each([&](std::size_t i, double weight) { return quotient(sums[i], rests[i], weight); });
+        }
+        case Kind::sum: {
+            const auto sums = values_of(Role::sum), rests = values_behind(Role::sum);
+            return each(
+                [&](std::size_t i, double) { return std::isfinite(sums[i]) ? sums[i] + rests[i] : sums[i]; });
+        }
+        case Kind::minimum:
+        case Kind::maximum: {
+            const auto values = values_of(method.kind == Kind::minimum ? Role::least : Role::greatest);
+            return each_extreme(values, [&](std::size_t i) { return values[i]; });
+        }
+        case Kind::range: {
+            const auto least = values_of(Role::least), greatest = values_of(Role::greatest);
+            return each_extreme(least, [&](std::size_t i) { return greatest[i] - least[i]; });
+        }
+        case Kind::variance:
+        case Kind::standard_deviation: {
+            const auto squares = values_behind(Role::mean);
+            const bool is_root = method.kind == Kind::standard_deviation;
+            return each([&](std::size_t i, double weight) {
+                const double variance = squares[i] / weight;
+                return is_root ? std::sqrt(variance) : variance;
+            });
+        }
+        case Kind::count: {
+            const auto counts = values_of(Role::above, method.above);
+            return each([&](std::size_t i, double) { return counts[i]; });
+        }
+    }
+}
+
+std::string name_of(const Accumulator::Part& part) {
+    constexpr std::array<std::string_view, 9> names = {
+        "weighted_sum", "sum", "rest", "least", "greatest", "mean", "squares", "above", "weight"};
+    return std::string(names[static_cast<std::size_t>(part.role)]);
+}
+
+}  // namespace hakobi::diagnostics

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <hakobi/outputs.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnostics/interval_output.hpp"
+
+namespace hakobi::diagnostics {
+
+/// How far a run has come.
+struct Progress {
+    double time = 0;    ///< of its last step
+    double length = 0;  ///< of it
+    double unit = 0;    ///< length of the run's first step that had any
+    std::int64_t num_steps = 0;
+};
+
+/// The checkpoints of a run: what has accumulated, as a step of one of two series, which take turns. One is
+/// whole while the other is replaced.
+class Checkpoints {
+  public:
+    Checkpoints(const Comm& comm, std::string prefix, const OutputsOptions& options);
+
+    /// Does with those that exist what the options say: throws exists, removes them, or finds the one to
+    /// resume from. Collective.
+    void claim();
+    /// Null: the run begins.
+    [[nodiscard]] const Progress* found() const { return found_ ? &found_->progress : nullptr; }
+    /// Sets the outputs to where the checkpoint has them. Local; throws invalid_argument where it is of other
+    /// outputs.
+    void restore_places(std::span<IntervalOutput> outputs) const;
+    /// Reads what their accumulators have, which have begun with this rank's blocks. Collective.
+    void restore(std::span<IntervalOutput> outputs, std::span<const Source> sources) const;
+    /// Collective.
+    void write(const Progress& progress, std::span<IntervalOutput> outputs, std::span<const Source> sources);
+    [[nodiscard]] std::string prefix_of(int turn) const { return prefix_ + "." + std::to_string(turn); }
+    [[nodiscard]] int newest() const { return 1 - next_turn_; }
+
+  private:
+    struct Found {
+        Progress progress;
+        std::string outputs;         // their descriptions
+        std::vector<double> places;  // three numbers of each
+    };
+
+    Comm comm_;
+    std::string prefix_;
+    OutputsOptions options_;
+    int next_turn_ = 0;
+    std::optional<Found> found_;
+};
+
+/// The time of the last step that a prefix has; minus infinity where it has none. Collective.
+[[nodiscard]] double last_time_of(const Comm& comm, const std::string& prefix);
+
+}  // namespace hakobi::diagnostics

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <hakobi/output.hpp>
+#include <hakobi/outputs.hpp>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnostics/accumulator.hpp"
+#include "diagnostics/cell_method.hpp"
+#include "diagnostics/interval.hpp"
+#include "diagnostics/source.hpp"
+
+namespace hakobi::diagnostics {
+
+/// A step of the program, as outputs see it.
+struct ProgramStep {
+    double time = 0;
+    double length = 0;       ///< time since the step before
+    double weight = 0;       ///< the length in units of the first one
+    std::int64_t index = 0;  ///< of all steps of the run, from 0
+    [[nodiscard]] bool is_first() const { return index == 0; }
+};
+
+/// One output, and what has accumulated for its next step.
+class IntervalOutput {
+  public:
+    IntervalOutput(Output output, const Interval& interval, std::string name, std::string every,
+                   bool is_rank_0);
+
+    /// Defines a field of the output from one that is put, the `source`-th. Collective: throws what
+    /// Output::define does, or what is wrong on all ranks.
+    void write(const DerivedField& field, const Source& from, std::size_t source);
+    /// Steps up to this time are there already.
+    void skip_to(double time) { written_to_ = time; }
+
+    /// The run begins at that time.
+    void begin(double time);
+    /// Whether a step ends an interval, or why it cannot follow.
+    [[nodiscard]] Result<bool> is_due(const ProgramStep& step) const;
+    /// Adds the step's values. A mistake is kept for the output's next step.
+    void add(const ProgramStep& step, std::span<Source> sources, const Comm& comm, io::DeviceMemory& device);
+    /// A mistake of the program's, which ends the output's next step.
+    void keep_mistake(Status status) { mistake_.keep_first(std::move(status)); }
+    /// Writes the interval that ends with the step, and begins the next. Collective.
+    void end_interval(const ProgramStep& step, std::span<Source> sources);
+    /// Stores the steps that are written. Collective.
+    void flush() { output_.flush(); }
+    void close() { output_.close(); }
+
+    [[nodiscard]] bool is_of_run() const { return interval_.is_run(); }
+    /// Some values have accumulated, and no step has them yet.
+    [[nodiscard]] bool is_inside() const { return place_.num_puts > 0 && !accumulated_.empty(); }
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] double begin_time() const { return place_.begin; }
+    [[nodiscard]] std::string explain() const;
+
+    // For checkpoints:
+    /// "every 6h: t mean, t maximum": equal for outputs that can go on from each other's checkpoints.
+    [[nodiscard]] std::string description() const;
+    struct Accumulated {
+        std::size_t source = 0;
+        Accumulator accumulator;
+        std::vector<Block> blocks = {};  ///< of this rank, whose elements follow each other
+    };
+    [[nodiscard]] std::span<Accumulated> accumulated() { return accumulated_; }
+    struct Place {
+        double begin = 0, end = std::numeric_limits<double>::infinity();
+        std::int64_t num_puts = 0;
+    };
+    [[nodiscard]] const Place& place() const { return place_; }
+    void set_place(const Place& place) { place_ = place; }
+    /// Has each accumulator begin with the blocks that were put in this step, before it goes on from a
+    /// checkpoint.
+    void begin_blocks(std::span<Source> sources, const Comm& comm, io::DeviceMemory& device);
+
+  private:
+    struct Written {
+        std::size_t source = 0;
+        CellMethod method = {};
+        FieldId id = {};
+        FieldDefinition definition = {};
+        std::int64_t version = 0;          // of a static field
+        std::vector<double> results = {};  // as long as a step may be lent them
+        std::vector<float> small = {};
+    };
+    [[nodiscard]] bool has_intervals() const { return !interval_.is_each_step(); }
+    void put_results(Written& field);
+    void put_bounds(double time);
+    void put_point(const Written& field, const Source& source, double time);
+    void put_static(Written& field, const Source& source);
+    [[nodiscard]] Status add_source(const ProgramStep& step, Accumulated& one, Source& source,
+                                    const Comm& comm, io::DeviceMemory& device) const;
+
+    Output output_;
+    Interval interval_;
+    std::string name_, every_;
+    std::vector<Written> fields_;
+    std::vector<Accumulated> accumulated_;
+    struct Bounds {
+        std::optional<FieldId> id = {};
+        std::array<double, 2> values{};
+    } bounds_;  // of time
+    bool is_rank_0_;
+    Place place_;
+    double written_to_ = -std::numeric_limits<double>::infinity();
+    Status mistake_;
+};
+
+}  // namespace hakobi::diagnostics

@@ -76,6 +76,13 @@ ParsedOptions parse_options(int argc, char** argv, bool prints) {
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber)
         ->type_name("N");
+    out->add_option(
+           "--statistics-every", options.statistics_every,
+           "mean, least and greatest surface over the time of every N steps, in PREFIX_statistics; 0: "
+           "none")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
     auto* restart =
         out->add_flag("--restart", options.is_restart,
                       "go on after the last step of PREFIX that holds a state, on any number of ranks")

@@ -17,8 +17,9 @@ struct Options {
     int num_steps_out = 12;                     ///< evenly over the run, the last at its end
     std::optional<double> output_interval_min;  ///< instead of num_steps_out
     bool is_single_precision = false;
-    int state_every = 0;      ///< every n-th step also holds the state (state.hpp); 0: none
-    bool is_restart = false;  ///< goes on after the last step with a state
+    int state_every = 0;       ///< every n-th step also holds the state (state.hpp); 0: none
+    int statistics_every = 0;  ///< steps whose time is an interval of statistics.hpp; 0: none
+    bool is_restart = false;   ///< goes on after the last step with a state
 
     Region region;
     double resolution_arcmin = 5;

@@ -18,6 +18,7 @@
 #include "simulation.hpp"
 #include "source.hpp"
 #include "state.hpp"
+#include "statistics.hpp"
 
 namespace hakobi::tsunami {
 namespace {
@@ -209,13 +210,31 @@ struct Restart {
     std::size_t num_written = 0;  ///< steps that are whole: the run was killed between two states
 };
 
-/// Sets the simulation to the last state that the series holds. Collective; throws alike on every rank.
-Restart restart(const Comm& comm, const Options& options, std::span<const double> times_s, State& state) {
+/// The last step of that time; none where there is none. Local.
+std::optional<std::int64_t> step_at(const Input& input, double time_s) {
+    const auto found = std::ranges::find(input.times(), time_s);
+    if (found == input.times().end()) return {};
+    return input.steps()[static_cast<std::size_t>(found - input.times().begin())];
+}
+
+/// Sets the simulation to the last state that the series holds, or with statistics to that of their
+/// checkpoint; without one it begins again. Collective; throws alike on every rank.
+Restart restart(const Comm& comm, const Options& options, std::span<const double> times_s, State& state,
+                const Statistics* statistics) {
     Input input = Input::open(comm, options.prefix, {.hints = options.output.hints});
-    const std::optional<std::int64_t> step = State::last_step(input);
+    std::optional<std::int64_t> step = State::last_step(input);
     if (!step) {
         throw InputError{"no step of " + options.prefix +
                          " holds a state: only a run with --state-every can be restarted"};
+    }
+    if (statistics != nullptr) {
+        const std::optional<double> time_s = statistics->resume_time_s();
+        if (!time_s) return {0, static_cast<std::size_t>(input.steps().back()) + 1};
+        step = step_at(input, *time_s);
+        if (!step) {
+            throw InputError{options.prefix + " has no step of the statistics' checkpoint, " +
+                             std::to_string(*time_s) + " s: the run had no --state-every"};
+        }
     }
     state.restore(input, *step);
     const auto num_done = static_cast<std::size_t>(*step) + 1;
@@ -267,9 +286,15 @@ void run(const Comm& comm, const Options& options) {
 
     State state(*simulation);
     Restart restarted;
+    if (options.is_restart) output_options.if_exists = hakobi::IfExists::resume;
+    std::optional<Statistics> statistics;
+    if (options.statistics_every > 0) {
+        const double interval_s = times_s[0] * options.statistics_every;
+        as_input([&] { statistics.emplace(comm, *simulation, options, output_options, interval_s); });
+    }
     if (options.is_restart) {
-        restarted = as_input([&] { return restart(comm, options, times_s, state); });
-        output_options.if_exists = hakobi::IfExists::resume;
+        restarted = as_input(
+            [&] { return restart(comm, options, times_s, state, statistics ? &*statistics : nullptr); });
     }
     const double restarted_at_s = simulation->time_s();
     Output output = as_input([&] { return Output::create(comm, options.prefix, output_options); });
@@ -279,7 +304,10 @@ void run(const Comm& comm, const Options& options) {
 
     MPI_Barrier(comm.handle());
     const double from_s = now_s();
-    const auto after_step = [&] { recorder.record(simulation->solver(), simulation->time_s()); };
+    const auto after_step = [&] {
+        recorder.record(simulation->solver(), simulation->time_s());
+        if (statistics) statistics->add();
+    };
     std::size_t num_put = 0;
     for (std::size_t k = restarted.num_done; k < times_s.size(); ++k) {
         const double time_s = times_s[k];
@@ -288,12 +316,17 @@ void run(const Comm& comm, const Options& options) {
         const auto number = static_cast<std::int64_t>(k) + 1;
         const bool has_state = options.state_every > 0 && number % options.state_every == 0;
         writer.write(output, has_state ? &state : nullptr);
+        if (has_state && statistics) {
+            output.flush();  // a checkpoint has its state
+            statistics->checkpoint();
+        }
         ++num_put;
         if (options.show_progress && comm.rank() == 0) {
             std::fprintf(stderr, "\r%.2f of %g h", time_s / 3600, options.hours);
         }
     }
     simulation->advance_to(options.hours * 3600, after_step);
+    if (statistics) statistics->close();
     output.close();
     MPI_Barrier(comm.handle());
     const double to_s = now_s();

@@ -181,7 +181,11 @@ void Accumulator::add(ValueType type, const std::byte* values, std::int64_t stri
         convert(type, values + begin * stride_bytes, stride_bytes, count, converted);
         const std::int64_t num_missing = mark_missing({converted, static_cast<std::size_t>(count)});
         num_missing_ += num_missing;
-        if (num_missing > 0) keep_weights();
+        if (num_missing > 0 && !has_weights()) {
+            keep_weights();
+            std::fill_n(weights_.values.begin(), first + begin,
+                        weight_ + weight);  // this put's, before these
+        }
         Chunk chunk{.first = first + begin, .num = count, .weight = weight, .values = converted};
         if (has_weights()) {
             std::fill_n(weights, count, weight);

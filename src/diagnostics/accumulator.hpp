@@ -26,7 +26,8 @@ class Accumulator {
     /// Begins an interval with so many elements.
     void begin(std::int64_t num_elements);
     [[nodiscard]] std::int64_t num_elements() const { return num_elements_; }
-    /// Adds values that lie `stride_bytes` apart to the elements from `first` on.
+    /// Adds values that lie `stride_bytes` apart to the elements from `first` on. Each put adds to all
+    /// elements, in their order.
     void add(ValueType type, const std::byte* values, std::int64_t stride_bytes, std::int64_t num,
              std::int64_t first, double weight);
     /// All elements have been added to with this weight.

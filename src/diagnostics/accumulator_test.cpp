@@ -175,6 +175,17 @@ TEST(Accumulator, TakesAllTypesAndStrides) {
     check(ValueType::uint32, std::uint32_t{4'000'000'000});
 }
 
+/// The first missing value of all comes behind elements that the same put has added to.
+TEST(Accumulator, KeepsTheWeightsOfElementsBeforeTheFirstMissingOne) {
+    Puts puts;
+    for (int p = 0; p < 3; ++p) {
+        puts.values.emplace_back(2000, 1.0 + p);
+        puts.weights.push_back(1 + p);
+    }
+    puts.values[1].back() = nan;
+    expect_right(puts);
+}
+
 /// Other elements, and which of them are missing, change no bit.
 TEST(Accumulator, DependsOnNoOtherElement) {
     std::mt19937_64 random(3);

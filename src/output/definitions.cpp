@@ -57,6 +57,18 @@ Result<std::optional<format::Packing>> packing_of(const Setup& setup, const Fiel
     return parsed;
 }
 
+/// CF's boundary variables have no `_FillValue`.
+bool is_bounds_of_time(const Setup& setup, const std::string& name) {
+    for (const Axis& axis : setup.options.axes) {
+        if (axis.name != "time") continue;
+        const auto found = axis.attributes.find("bounds");
+        if (found == axis.attributes.end()) continue;
+        const auto* const bounds = std::get_if<std::string>(&found->second);
+        if (bounds != nullptr && *bounds == name) return true;
+    }
+    return false;
+}
+
 /// Changes what a description of values in memory says to what files have of them.
 Status describe_packed(format::Packing& packing, format::FieldDescription& description) {
     const std::optional<FillValue> fill = std::exchange(description.fill_value, std::nullopt);
@@ -92,7 +104,8 @@ Status describe_field(const Setup& setup, const Field& field, format::FieldDescr
     if (!status.ok()) filters = filter::Filters();
     filters.value().frame = setup.format->frame();
     const auto type = static_cast<ValueType>(field.data.index());
-    const bool has_default_fill = !field.fill_value && field.on == On::grid;
+    const bool has_default_fill =
+        !field.fill_value && field.on == On::grid && !is_bounds_of_time(setup, field.name);
     description = {.name = field.name,
                    .units = field.units,
                    .long_name = field.long_name,

@@ -275,7 +275,7 @@ TEST_F(Pieces, GatheredWhileTheRunClosesLoseNothing) {
 }
 
 TEST_F(Pieces, LeaveNoTemporaryFileWhereMemoryIsShort) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "the sanitizer ends a program whose allocation fails";
 #endif
     if (!is_rank_0()) return;

@@ -132,13 +132,16 @@ HAKOBI_EXPORT const char* __tsan_default_options(void) {
 }
 
 // The MPI library is not instrumented: its own atomics and locks are not seen, and calls that it makes for
-// several threads look like races.
+// several threads look like races. GNU's Fortran takes a unit's lock and its list's in either order.
 HAKOBI_EXPORT const char* __tsan_default_suppressions(void) {
     return "race:/openmpi/\n"
            "race:libmpi.so\n"
+           "race:libmpich.so\n"
            "race:libopen-pal.so\n"
            "deadlock:/openmpi/\n"
+           "deadlock:libgfortran.so\n"
            "deadlock:libmpi.so\n"
+           "deadlock:libmpich.so\n"
            "deadlock:libopen-pal.so\n";
 }
 #endif

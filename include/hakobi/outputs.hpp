@@ -35,8 +35,8 @@ struct DerivedField {
     std::string of;  ///< the field that is put
     /// "point" (or ""): its values at the steps that the output has. "mean", "minimum", "maximum", "sum",
     /// "variance", "standard_deviation", "range", "count above 300": of the interval that ends there. Means
-    /// and variances are weighted by the time since the put before, or, where intervals are numbers of steps,
-    /// not.
+    /// and variances are weighted by the time since the step before, or, where intervals are numbers of
+    /// steps, not.
     std::string cell_method = {};
     std::string name = {};       ///< "": of, and with a method "t_mean"
     std::string long_name = {};  ///< "": the field's
@@ -93,8 +93,8 @@ class HAKOBI_EXPORT Outputs {
     /// The time of the checkpoint that the run goes on from: its first step is a later one. Unset: it begins.
     [[nodiscard]] std::optional<double> resume_time() const;
 
-    /// Opens a step at model time `time`, later than the one before. Local. Throws invalid_argument, and
-    /// changes nothing, for a time that is not, or that passes the end of an interval.
+    /// Opens a step at model time `time`, equal on all ranks and later than the one before. Local. Throws
+    /// invalid_argument, and changes nothing, for a time that is not, or that passes the end of an interval.
     void begin_step(double time);
     /// As Output::put. The blocks of a field are the same in each step.
     void put(FieldId field, const Block& block, Field::Data data, const MemoryLayout& layout = {});
@@ -104,10 +104,11 @@ class HAKOBI_EXPORT Outputs {
     /// communicates where there are any. A mistake in a step is an error where the next one is written.
     void end_step();
     /// Stores what has accumulated up to the last step, behind all steps of all outputs: a run can go on from
-    /// here. Collective. The two newest checkpoints are kept. Call it when the program stores its own state.
+    /// here. Collective. The two newest checkpoints are kept. Call it when the program has stored its own
+    /// state of this time, and on resuming take the state of resume_time.
     void checkpoint();
-    /// Writes the outputs of "run", stores a checkpoint where another interval has not ended (said on
-    /// stderr), and closes all outputs. Collective.
+    /// Writes the outputs of "run", stores a checkpoint, says on stderr which intervals have not ended, and
+    /// closes all outputs. Collective.
     void close();
 
     /// A text for people, a line an output. Local.

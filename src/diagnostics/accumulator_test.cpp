@@ -184,6 +184,18 @@ TEST(Accumulator, KeepsTheWeightsOfElementsBeforeTheFirstMissingOne) {
     }
     puts.values[1].back() = nan;
     expect_right(puts);
+    // The same in the second of two blocks.
+    Accumulator accumulator(all_methods, nan);
+    accumulator.begin(2);
+    for (const auto& [values, weight] :
+         {std::pair{std::array{1.0, 1.0}, 1.0}, std::pair{std::array{3.0, nan}, 2.0}}) {
+        for (std::int64_t i = 0; i < 2; ++i)
+            accumulator.add(ValueType::float64, std::as_bytes(std::span(values)).data() + 8 * i, 8, 1, i,
+                            weight);
+        accumulator.end_put(weight);
+    }
+    EXPECT_DOUBLE_EQ(result(accumulator, {CellMethod::Kind::mean})[0], 7.0 / 3);
+    EXPECT_EQ(result(accumulator, {CellMethod::Kind::mean})[1], 1);
 }
 
 /// Other elements, and which of them are missing, change no bit.

@@ -48,7 +48,7 @@ std::string attribute_of(const CellMethod& method) {
     if (method.kind != CellMethod::Kind::count) return "time: " + std::string(name_of(method.kind));
     std::array<char, 32> digits{};
     char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), method.above).ptr;
-    return "time: sum (comment: number of values above " + std::string(digits.data(), end) + ")";
+    return "time: sum (number of values above " + std::string(digits.data(), end) + ")";
 }
 
 std::string units_of(const CellMethod& method, std::string_view units) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <hakobi/input.hpp>
+#include <cstdio>
 #include <limits>
 #include <utility>
-#include <variant>
 
+#include "base/guard.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
 #include "output/held_field.hpp"
@@ -14,35 +14,13 @@
 namespace hakobi::diagnostics {
 namespace {
 
-// The global attributes of a checkpoint's step.
-constexpr const char* of_outputs = "hakobi_outputs";  // their descriptions, a line each
-constexpr const char* of_progress =
-    "hakobi_progress";  // time, lengths of the last and the first step, number of steps
-constexpr const char* of_places = "hakobi_places";    // begin, end, number of puts: of each output
-constexpr const char* of_weights = "hakobi_weights";  // of each accumulator, in order
+constexpr const char* of_numbers = "numbers";
+constexpr const char* of_outputs = "outputs";
+/// The numbers of the progress, and of each output.
+constexpr std::size_t num_of_progress = 5, num_of_output = 4;
 
-using Role = Accumulator::Part::Role;
-
-/// "o0_t_2_least": of the third part that output 0 has of t.
-std::string field_name(std::size_t output, const Source& source, std::size_t part, const std::string& role) {
-    return "o" + std::to_string(output) + "_" + source.definition().name + "_" + std::to_string(part) + "_" +
-           role;
-}
-
-std::string descriptions(std::span<const IntervalOutput> outputs) {
-    std::string text;
-    for (const IntervalOutput& output : outputs) text += output.description() + "\n";
-    return text;
-}
-
-const std::vector<double>& numbers(const Input& input, const char* name, std::size_t num) {
-    const auto found = input.attributes().find(name);
-    const auto* const values =
-        found == input.attributes().end() ? nullptr : std::get_if<std::vector<double>>(&found->second);
-    if (values == nullptr || values->size() < num)
-        throw Error(ErrorCode::format, std::string("the checkpoint has no attribute ") + name +
-                                           ", as Outputs::checkpoint writes it");
-    return *values;
+std::string part_name(std::size_t output, std::size_t accumulator, std::size_t part) {
+    return "part_" + std::to_string(output) + "_" + std::to_string(accumulator) + "_" + std::to_string(part);
 }
 
 /// Null where there is none.
@@ -55,37 +33,84 @@ std::optional<Input> open_if_any(const Comm& comm, const std::string& prefix) {
     }
 }
 
+template <class T>
+std::vector<T> read_whole(Input& input, const char* name) {
+    std::vector<T> values(static_cast<std::size_t>(input.field(name).shape.at(0)));
+    input.read({.name = name, .data = std::span(values)});
+    return values;
+}
+
+/// A small array that all ranks have alike, from rank 0.
+template <class T>
+void put_whole(Output& output, const Comm& comm, const char* name, const std::vector<T>& values) {
+    const std::int64_t num = std::ssize(values), mine = comm.rank() == 0 ? num : 0;
+    output.put({.name = name,
+                .block = {{num}, {0}, {mine}},
+                .data = std::span(values).first(static_cast<std::size_t>(mine))});
+}
+
+/// Calls `visit(part, its number)` for the parts of an accumulator; with `has_weights` the weights, too.
+template <class Visit>
+void for_each_part(Accumulator& accumulator, bool has_weights, Visit visit) {
+    const std::span<Accumulator::Part> parts = accumulator.parts();
+    for (std::size_t p = 0; p < parts.size(); ++p) visit(parts[p], p);
+    if (has_weights) visit(accumulator.weights(), parts.size());
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const Comm& comm, std::string prefix, const OutputsOptions& options)
     : comm_(comm), prefix_(std::move(prefix)), options_(options) {}
 
+std::optional<Checkpoints::Found> Checkpoints::find(int turn) const {
+    try {
+        std::optional<Input> input = open_if_any(comm_, prefix_of(turn));
+        if (!input) return {};
+        Found found;
+        const auto text = read_whole<std::uint8_t>(*input, of_outputs);
+        found.outputs.assign(text.begin(), text.end());
+        found.numbers = read_whole<double>(*input, of_numbers);
+        input->close();
+        if (found.numbers.size() < num_of_progress)
+            throw Error(ErrorCode::format, prefix_of(turn) + " is no checkpoint");
+        const std::vector<double>& all = found.numbers;
+        found.progress = {.time = all[0],
+                          .length = all[1],
+                          .unit = all[2],
+                          .unit_time = all[3],
+                          .num_steps = static_cast<std::int64_t>(all[4])};
+        return found;
+    } catch (const Error& error) {
+        // All ranks have it. That is what there are two for.
+        if (error.code() != ErrorCode::format && error.code() != ErrorCode::not_found) throw;
+        if (comm_.rank() == 0)
+            std::fprintf(stderr, "hakobi: %s: the checkpoint cannot be used: %s\n", prefix_of(turn).c_str(),
+                         error.what());
+        return {};
+    }
+}
+
 void Checkpoints::claim() {
+    // A place that takes none is an error now, and not when the first one is due.
+    const auto make_empty = [&](int turn) {
+        Output::create(comm_, prefix_of(turn), {.if_exists = IfExists::replace}).close();
+    };
     if (options_.if_exists == IfExists::replace) {
-        for (int turn = 0; turn < 2; ++turn)
-            Output::create(comm_, prefix_of(turn), {.if_exists = IfExists::replace}).close();
+        make_empty(0);
+        make_empty(1);
         return;
     }
     std::string times;
     for (int turn = 0; turn < 2; ++turn) {
-        std::optional<Input> input = open_if_any(comm_, prefix_of(turn));
-        if (!input) continue;
+        std::optional<Found> found = find(turn);
+        if (!found) continue;
         if (options_.if_exists == IfExists::fail)
             throw Error(ErrorCode::exists, "Outputs::create: " + prefix_of(turn) + " holds a checkpoint");
-        const std::vector<double>& all = numbers(*input, of_progress, 4);
-        const Progress progress{
-            .time = all[0], .length = all[1], .unit = all[2], .num_steps = static_cast<std::int64_t>(all[3])};
-        const std::vector<double> places = numbers(*input, of_places, 0);
-        const auto text = input->attributes().find(of_outputs);
-        const auto* const outputs =
-            text == input->attributes().end() ? nullptr : std::get_if<std::string>(&text->second);
-        Found found{progress, outputs == nullptr ? "" : *outputs, places};
-        input->close();
-        times += " " + std::to_string(progress.time);
-        if (options_.resume_at &&
-            std::fabs(progress.time - *options_.resume_at) > 1e-9 * std::fabs(progress.time))
-            continue;
-        if (found_ && found_->progress.time >= progress.time) continue;
+        const double time = found->progress.time;
+        times += " " + std::to_string(time);
+        const double rounding = 8 * std::numeric_limits<double>::epsilon() * std::fabs(time);
+        if (options_.resume_at && std::fabs(time - *options_.resume_at) > rounding) continue;
+        if (found_ && found_->progress.time >= time) continue;
         found_ = std::move(found);
         next_turn_ = 1 - turn;
     }
@@ -94,110 +119,121 @@ void Checkpoints::claim() {
                                               std::to_string(*options_.resume_at) +
                                               (times.empty() ? "" : ", but of" + times));
     }
+    if (times.empty()) make_empty(0);
+}
+
+std::string Checkpoints::description(std::span<const IntervalOutput> outputs) const {
+    std::string text = options_.time_units + ", calendar '" + options_.calendar + "'\n";
+    for (const IntervalOutput& output : outputs) text += output.description() + "\n";
+    return text;
 }
 
 void Checkpoints::restore_places(std::span<IntervalOutput> outputs) const {
-    const std::string mine = descriptions(outputs);
-    if (found_->outputs != mine || found_->places.size() < 3 * outputs.size()) {
-        throw Error(ErrorCode::invalid_argument, "begin_step: checkpoint " + prefix_of(newest()) +
+    const std::string mine = description(outputs);
+    if (found_->outputs != mine ||
+        found_->numbers.size() < num_of_progress + num_of_output * outputs.size()) {
+        throw Error(ErrorCode::invalid_argument, "begin_step: checkpoint " + newest() +
                                                      " is of other outputs: of\n" + found_->outputs +
                                                      "and not of\n" + mine);
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
-        const double* const place = found_->places.data() + 3 * o;
+        const double* const numbers = found_->numbers.data() + num_of_progress + num_of_output * o;
         outputs[o].set_place(
-            {.begin = place[0], .end = place[1], .num_puts = static_cast<std::int64_t>(place[2])});
+            {.begin = numbers[0], .end = numbers[1], .num_puts = static_cast<std::int64_t>(numbers[2])});
+        if (comm_.rank() == 0) outputs[o].warn_of_gap(found_->progress.time, numbers[3]);
     }
 }
 
-void Checkpoints::restore(std::span<IntervalOutput> outputs, std::span<const Source> sources) const {
-    Input input = Input::open(comm_, prefix_of(newest()));
-    std::size_t num_weights = 0;
-    for (std::size_t o = 0; o < outputs.size(); ++o) {
-        if (outputs[o].place().num_puts == 0) continue;
-        for (IntervalOutput::Accumulated& one : outputs[o].accumulated()) {
-            const Source& source = sources[one.source];
-            one.accumulator.set_weight(numbers(input, of_weights, num_weights + 1)[num_weights]);
-            ++num_weights;
-            const auto read = [&](std::size_t part, Accumulator::Part& into) {
-                const std::string name = field_name(o, source, part, name_of(into));
-                std::int64_t first = 0;
-                for (const Block& block : one.blocks) {
-                    const std::int64_t num = output::num_values_of(block);
-                    input.read_independent({.name = name,
-                                            .block = block,
-                                            .data = std::span(into.values)
-                                                        .subspan(static_cast<std::size_t>(first),
-                                                                 static_cast<std::size_t>(num))});
-                    first += num;
-                }
-            };
-            const std::span<Accumulator::Part> parts = one.accumulator.parts();
-            for (std::size_t p = 0; p < parts.size(); ++p) read(p, parts[p]);
-            const std::vector<InputField>& fields = input.fields();
-            const std::string weights =
-                field_name(o, source, parts.size(), name_of(one.accumulator.weights()));
-            if (std::ranges::find(fields, weights, &InputField::name) == fields.end()) continue;
-            one.accumulator.keep_weights();
-            read(parts.size(), one.accumulator.weights());
+void Checkpoints::restore(std::span<IntervalOutput> outputs) const {
+    Input input = Input::open(comm_, newest());
+    const std::vector<InputField>& fields = input.fields();
+    std::size_t weight = num_of_progress + num_of_output * outputs.size();
+    const Status status = guarded("resume", [&]() -> Status {
+        for (std::size_t o = 0; o < outputs.size(); ++o) {
+            if (outputs[o].place().num_puts == 0) continue;
+            const std::span<IntervalOutput::Accumulated> all = outputs[o].accumulated();
+            for (std::size_t a = 0; a < all.size(); ++a) {
+                if (weight >= found_->numbers.size())
+                    return {ErrorCode::format, newest() + " is no whole checkpoint"};
+                all[a].accumulator.set_weight(found_->numbers[weight++]);
+                const std::string weights = part_name(o, a, all[a].accumulator.parts().size());
+                const bool has_weights =
+                    std::ranges::find(fields, weights, &InputField::name) != fields.end();
+                if (has_weights) all[a].accumulator.keep_weights();
+                for_each_part(all[a].accumulator, has_weights, [&](Accumulator::Part& part, std::size_t p) {
+                    std::size_t first = 0;
+                    for (const Block& block : all[a].blocks) {
+                        const auto num = static_cast<std::size_t>(output::num_values_of(block));
+                        input.read_independent({.name = part_name(o, a, p),
+                                                .block = block,
+                                                .data = std::span(part.values).subspan(first, num)});
+                        first += num;
+                    }
+                });
+            }
         }
-    }
+        return {};
+    });
+    mpi::agree_or_throw(comm_, status);
     input.close();
 }
 
-void Checkpoints::write(const Progress& progress, std::span<IntervalOutput> outputs,
-                        std::span<const Source> sources) {
-    std::vector<double> places, weights;
+void Checkpoints::write(const Progress& progress, std::span<IntervalOutput> outputs) {
+    std::vector<double> numbers = {progress.time, progress.length, progress.unit, progress.unit_time,
+                                   static_cast<double>(progress.num_steps)};
     std::vector<std::int64_t> have_weights;
-    for (IntervalOutput& output : outputs) {
-        const IntervalOutput::Place& place = output.place();
-        places.insert(places.end(), {place.begin, place.end, static_cast<double>(place.num_puts)});
-        if (place.num_puts == 0) continue;
-        for (const IntervalOutput::Accumulated& one : output.accumulated()) {
-            weights.push_back(one.accumulator.weight());
-            have_weights.push_back(static_cast<std::int64_t>(one.accumulator.has_weights()));
-        }
-    }
-    mpi::all_max(comm_, have_weights);
     OutputOptions options{.method = "pipelined",
-                          .title = "what Hakobi's outputs have accumulated",
-                          .attributes = {{of_outputs, descriptions(outputs)},
-                                         {of_progress,
-                                          {progress.time, progress.length, progress.unit,
-                                           static_cast<double>(progress.num_steps)}},
-                                         {of_places, places}},
+                          .title = "what outputs have accumulated",
                           .time_units = options_.time_units,
                           .calendar = options_.calendar,
                           .store_as = "float64",
                           .if_exists = IfExists::replace,
                           .steps_per_file = 1};
-    if (!weights.empty()) options.attributes[of_weights] = weights;
     options.hidden.on = false;
-    Output output = Output::create(comm_, prefix_of(next_turn_), options);
-    output.begin_step(progress.time);
-    std::size_t num = 0;
-    for (std::size_t o = 0; o < outputs.size(); ++o) {
-        if (outputs[o].place().num_puts == 0) continue;
-        for (IntervalOutput::Accumulated& one : outputs[o].accumulated()) {
-            const Source& source = sources[one.source];
-            const auto put = [&](std::size_t part, const Accumulator::Part& from) {
-                std::size_t first = 0;
-                for (const Block& block : one.blocks) {
-                    const auto count = static_cast<std::size_t>(output::num_values_of(block));
-                    output.put({.name = field_name(o, source, part, name_of(from)),
-                                .dims = source.definition().dims,
-                                .block = block,
-                                .data = std::span(from.values).subspan(first, count)});
-                    first += count;
-                }
-            };
-            const std::span<Accumulator::Part> parts = one.accumulator.parts();
-            for (std::size_t p = 0; p < parts.size(); ++p) put(p, parts[p]);
-            if (have_weights[num++] == 0) continue;
-            one.accumulator.keep_weights();
-            put(parts.size(), one.accumulator.weights());
+    for (const IntervalOutput& output : outputs) {
+        const IntervalOutput::Place& place = output.place();
+        numbers.insert(numbers.end(),
+                       {place.begin, place.end, static_cast<double>(place.num_puts), output.written_to()});
+        options.sync = options.sync || output.syncs();
+    }
+    for (IntervalOutput& output : outputs) {
+        if (output.place().num_puts == 0) continue;
+        for (const IntervalOutput::Accumulated& one : output.accumulated()) {
+            numbers.push_back(one.accumulator.weight());
+            have_weights.push_back(static_cast<std::int64_t>(one.accumulator.has_weights()));
         }
     }
+    if (!have_weights.empty()) mpi::all_max(comm_, have_weights);
+    const std::string text = description(outputs);
+    const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    Output output = Output::create(comm_, prefix_of(next_turn_), options);
+    output.begin_step(progress.time);
+    const Status status = guarded("checkpoint", [&]() -> Status {
+        put_whole(output, comm_, of_outputs, bytes);
+        put_whole(output, comm_, of_numbers, numbers);
+        std::size_t num = 0;
+        for (std::size_t o = 0; o < outputs.size(); ++o) {
+            if (outputs[o].place().num_puts == 0) continue;
+            const std::span<IntervalOutput::Accumulated> all = outputs[o].accumulated();
+            for (std::size_t a = 0; a < all.size(); ++a) {
+                const bool has_weights = have_weights[num++] > 0;
+                if (has_weights) all[a].accumulator.keep_weights();
+                for_each_part(
+                    all[a].accumulator, has_weights, [&](const Accumulator::Part& part, std::size_t p) {
+                        std::size_t first = 0;
+                        for (const Block& block : all[a].blocks) {
+                            const auto count = static_cast<std::size_t>(output::num_values_of(block));
+                            output.put({.name = part_name(o, a, p),
+                                        .block = block,
+                                        .data = std::span(std::as_const(part.values)).subspan(first, count)});
+                            first += count;
+                        }
+                    });
+            }
+        }
+        return {};
+    });
+    if (!status.ok()) output.refuse(status.text());
     output.end_step();
     output.close();
     next_turn_ = 1 - next_turn_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <hakobi/input.hpp>
 #include <hakobi/outputs.hpp>
 #include <optional>
 #include <span>
@@ -15,12 +16,16 @@ namespace hakobi::diagnostics {
 struct Progress {
     double time = 0;    ///< of its last step
     double length = 0;  ///< of it
-    double unit = 0;    ///< length of the run's first step that had any
+    /// Length of the run's first step that had any, and its time: what weights are measured in.
+    double unit = 0, unit_time = 0;
     std::int64_t num_steps = 0;
 };
 
 /// The checkpoints of a run: what has accumulated, as a step of one of two series, which take turns. One is
 /// whole while the other is replaced.
+///
+/// A step has `numbers` (the progress, four numbers an output, the weights), `outputs`, a text by which
+/// another run is known, and each part of an accumulator as `part_<output>_<accumulator>_<part>`.
 class Checkpoints {
   public:
     Checkpoints(const Comm& comm, std::string prefix, const OutputsOptions& options);
@@ -34,18 +39,25 @@ class Checkpoints {
     /// outputs.
     void restore_places(std::span<IntervalOutput> outputs) const;
     /// Reads what their accumulators have, which have begun with this rank's blocks. Collective.
-    void restore(std::span<IntervalOutput> outputs, std::span<const Source> sources) const;
+    void restore(std::span<IntervalOutput> outputs) const;
     /// Collective.
-    void write(const Progress& progress, std::span<IntervalOutput> outputs, std::span<const Source> sources);
-    [[nodiscard]] std::string prefix_of(int turn) const { return prefix_ + "." + std::to_string(turn); }
-    [[nodiscard]] int newest() const { return 1 - next_turn_; }
+    void write(const Progress& progress, std::span<IntervalOutput> outputs);
+    /// Whether a prefix is that of checkpoints.
+    [[nodiscard]] bool has(std::string_view prefix) const {
+        return prefix == prefix_of(0) || prefix == prefix_of(1);
+    }
+    [[nodiscard]] std::string newest() const { return prefix_of(1 - next_turn_); }
 
   private:
     struct Found {
         Progress progress;
-        std::string outputs;         // their descriptions
-        std::vector<double> places;  // three numbers of each
+        std::string outputs;  // their descriptions
+        std::vector<double> numbers;
     };
+    [[nodiscard]] std::string prefix_of(int turn) const { return prefix_ + "." + std::to_string(turn); }
+    /// Nothing where there is none, or no whole one, which is said on stderr. Collective.
+    [[nodiscard]] std::optional<Found> find(int turn) const;
+    [[nodiscard]] std::string description(std::span<const IntervalOutput> outputs) const;
 
     Comm comm_;
     std::string prefix_;

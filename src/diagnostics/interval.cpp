@@ -12,6 +12,16 @@ namespace {
 /// add up to 1.6e-4 less than a million.
 constexpr double of_length = 1e-9, of_step = 0.01;
 
+/// A word in small letters, without blanks around it.
+std::string plain(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    std::string word(text);
+    if (word.size() > 1)  // UDUNITS' H is the henry
+        for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return word;
+}
+
 bool is_one_of(std::string_view word, std::string_view singular) {
     return word == singular || (word.ends_with('s') && word.substr(0, word.size() - 1) == singular);
 }
@@ -25,15 +35,16 @@ Result<Interval> Interval::parse(std::string_view every, std::string_view time_u
     };
     Interval interval;
     if (every.empty()) return interval;
-    if (every == "run") {
+    if (plain(every) == "run") {
         interval.kind_ = Kind::run;
         return interval;
     }
+    while (every.starts_with(' ')) every.remove_prefix(1);
     double number = 1;
     const auto [end, error] = std::from_chars(every.data(), every.data() + every.size(), number);
     const bool has_number = error == std::errc();
-    std::string_view unit = has_number ? every.substr(static_cast<std::size_t>(end - every.data())) : every;
-    while (unit.starts_with(' ')) unit.remove_prefix(1);
+    const std::string unit =
+        plain(has_number ? every.substr(static_cast<std::size_t>(end - every.data())) : every);
     if (!(number > 0) || !std::isfinite(number)) return wrong("it is not more than 0");
     const bool is_of_steps = is_one_of(unit, "step"), is_of_years = is_one_of(unit, "year");
     if (is_of_steps || is_of_years || is_one_of(unit, "month")) {
@@ -50,11 +61,12 @@ Result<Interval> Interval::parse(std::string_view every, std::string_view time_u
     interval.kind_ = Kind::time;
     interval.length_ = number;
     if (unit.empty()) return interval;
-    const std::optional<double> unit_s = format::seconds_of_unit(unit);
+    const bool is_one_word = unit.find(' ') == std::string::npos;
+    const std::optional<double> unit_s = is_one_word ? format::seconds_of_unit(unit) : std::nullopt;
     if (!unit_s)
         return wrong("'" + std::string(unit) +
                      "' is none of steps, s, min, h, days, months, years; and 'run' is all of the run");
-    const std::optional<double> time_s = format::seconds_of_unit(time_units);
+    const std::optional<double> time_s = format::seconds_of_unit(time_units, calendar);
     if (!time_s)
         return wrong("time_units '" + std::string(time_units) +
                      "' have no length in seconds: give a number alone, in these units");

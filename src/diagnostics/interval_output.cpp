@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 #include <variant>
 
@@ -28,33 +29,73 @@ std::optional<FillValue> converted(const std::optional<FillValue>& fill, ValueTy
     return type == ValueType::float32 ? FillValue(static_cast<float>(value)) : FillValue(value);
 }
 
+/// Whether CF's attribute already has a method along time.
+bool speaks_of_time(std::string_view cell_methods) {
+    constexpr std::string_view time = "time:";
+    for (std::size_t at = 0; (at = cell_methods.find(time, at)) != std::string_view::npos; ++at)
+        if (at == 0 || cell_methods[at - 1] == ' ') return true;
+    return false;
+}
+
 void describe_method(const CellMethod& method, FieldDefinition& definition) {
     Attribute& attribute = definition.attributes["cell_methods"];
     const auto* const text = std::get_if<std::string>(&attribute);
-    const std::string before = text == nullptr ? "" : *text;
-    if (before.find("time:") != std::string::npos)
+    if (text == nullptr) throw wrong(definition.name, "its attribute cell_methods is no text");
+    const std::string before = *text;
+    if (speaks_of_time(before)) {
+        if (method.is_point()) return;
         throw wrong(definition.name,
-                    "its attribute cell_methods speaks of time, which an output's interval does");
+                    "its attribute cell_methods speaks of time, as the output's interval does: " + before);
+    }
     attribute = (before.empty() ? "" : before + " ") + attribute_of(method);
+}
+
+/// A method whose results have the field's units and range.
+bool keeps_range(const CellMethod& method) {
+    return method.kind == Kind::mean || method.kind == Kind::minimum || method.kind == Kind::maximum;
+}
+
+/// Throws where values that were put are not what a method takes them for.
+void check_values(const CellMethod& method, const FieldDefinition& definition) {
+    const ValueType type = definition.type;
+    const std::string method_name(name_of(method.kind));
+    if (type == ValueType::int64 || type == ValueType::uint64) {
+        throw Error(ErrorCode::unsupported,
+                    "field " + definition.name +
+                        ": it has integers of 64 bits, which double cannot hold: its " + method_name +
+                        " cannot be had");
+    }
+    const auto has = [&](const char* name) { return definition.attributes.contains(name); };
+    if (!keeps_range(method) && (has("scale_factor") || has("add_offset")))
+        throw wrong(definition.name, "it is packed by its attributes scale_factor and add_offset: its " +
+                                         method_name + " would be read by them");
+    if (has("missing_value") && !definition.fill_value)
+        throw wrong(definition.name, "it has the attribute missing_value: say so by fill_value, which its " +
+                                         method_name + " leaves out");
 }
 
 /// Describes what the output has of a field by a method that is no point.
 void derive(const CellMethod& method, FieldDefinition& definition) {
     const ValueType type = definition.type;
-    if (type == ValueType::int64 || type == ValueType::uint64) {
-        throw Error(ErrorCode::unsupported,
-                    "field " + definition.name +
-                        ": it has integers of 64 bits, which double cannot hold: its " +
-                        std::string(name_of(method.kind)) + " cannot be had");
-    }
-    const bool keeps_values = method.kind == Kind::minimum || method.kind == Kind::maximum;
-    definition.type = keeps_values && type == ValueType::float32 ? ValueType::float32 : ValueType::float64;
+    const bool is_spread = method.kind == Kind::range || method.kind == Kind::standard_deviation;
+    const bool stays_small = type == ValueType::float32 && (keeps_range(method) || is_spread);
+    definition.type = stays_small ? ValueType::float32 : ValueType::float64;
     definition.fill_value = converted(definition.fill_value, definition.type);
     definition.units = units_of(method, definition.units);
-    if (method.kind == Kind::count) definition.standard_name.clear();
+    if (method.kind == Kind::count) {
+        definition.standard_name.clear();
+        definition.significant_bits = 0;
+        const std::string of = definition.long_name.empty() ? definition.name : definition.long_name;
+        const std::string text = attribute_of(method);
+        const std::size_t begin = text.find('(') + 1;
+        definition.long_name = text.substr(begin, text.size() - begin - 1) + " of " + of;
+    }
+    // A packed integer's range is that of the values.
+    if (!keeps_range(method) && definition.store_as.find("int") != std::string::npos)
+        definition.store_as.clear();
+    if (type != definition.type) definition.attributes.erase("missing_value");
     for (const char* const name : of_values) {
-        const bool stays =
-            (keeps_values || method.kind == Kind::mean) && std::string_view(name).starts_with("valid");
+        const bool stays = keeps_range(method) && std::string_view(name).starts_with("valid");
         if (!stays || type != definition.type) definition.attributes.erase(name);
     }
 }
@@ -65,19 +106,15 @@ void take_options(const DerivedField& field, const CellMethod& method, FieldDefi
     if (!field.long_name.empty()) definition.long_name = field.long_name;
     for (const auto& [name, value] : field.attributes) definition.attributes[name] = value;
     if (!field.compression.empty()) definition.compression = field.compression;
+    if (field.compression == "none") definition.significant_bits = 0;
     if (field.significant_bits != 0) definition.significant_bits = field.significant_bits;
     if (!field.store_as.empty()) definition.store_as = field.store_as;
 }
 
 }  // namespace
 
-IntervalOutput::IntervalOutput(Output output, const Interval& interval, std::string name, std::string every,
-                               bool is_rank_0)
-    : output_(std::move(output)),
-      interval_(interval),
-      name_(std::move(name)),
-      every_(std::move(every)),
-      is_rank_0_(is_rank_0) {}
+IntervalOutput::IntervalOutput(Output output, const Interval& interval, Given given)
+    : output_(std::move(output)), interval_(interval), given_(std::move(given)) {}
 
 void IntervalOutput::write(const DerivedField& field, const Source& from, std::size_t source) {
     const Result<CellMethod> parsed = parse_cell_method(field.cell_method);
@@ -87,12 +124,17 @@ void IntervalOutput::write(const DerivedField& field, const Source& from, std::s
     if (definition.on != On::grid)
         throw Error(ErrorCode::unsupported, "field " + field.of + ": it is on a mesh: give it to an Output");
     if (!method.is_point() && (from.is_static() || !has_intervals()))
-        throw wrong(field.of, from.is_static() ? "it is static: it has no " + field.cell_method
-                                               : "output " + name_ + " has each step: no interval has a " +
-                                                     field.cell_method);
+        throw wrong(field.of,
+                    from.is_static()
+                        ? "it is static: it has no " + field.cell_method
+                        : "output " + given_.name + " has each step: no interval has a " + field.cell_method);
     if (method.is_point() && interval_.is_run() && !from.is_static())
-        throw wrong(field.of, "output " + name_ + " has one step, for all of the run: give a cell_method");
-    if (!method.is_point()) derive(method, definition);
+        throw wrong(field.of,
+                    "output " + given_.name + " has one step, for all of the run: give a cell_method");
+    if (!method.is_point()) {
+        check_values(method, definition);
+        derive(method, definition);
+    }
     take_options(field, method, definition);
     if (has_intervals() && !from.is_static()) describe_method(method, definition);
     if (!method.is_point() && !bounds_.id) {
@@ -123,6 +165,32 @@ void IntervalOutput::begin(double time) {
     place_ = {.begin = time, .end = interval_.end_after(time), .num_puts = 0};
 }
 
+void IntervalOutput::check_coordinates() const {
+    for (const Written& field : fields_) {
+        for (const std::string& name : field.definition.coordinates) {
+            const auto is_it = [&](const Written& other) { return other.definition.name == name; };
+            if (std::ranges::find(given_.axes, name) != given_.axes.end() ||
+                std::ranges::any_of(fields_, is_it))
+                continue;
+            throw wrong(field.definition.name, "its coordinates name " + name + ", which output " +
+                                                   given_.name +
+                                                   " does not have: add it as a field of the output");
+        }
+    }
+}
+
+void IntervalOutput::warn_of_gap(double time, double written_to) const {
+    const auto say = [&](const std::string& text) {
+        std::fprintf(stderr, "hakobi: %s: %s\n", given_.name.c_str(), text.c_str());
+    };
+    if (written_to_ < written_to)
+        say("its steps up to time " + std::to_string(written_to) +
+            " were there when the checkpoint was made, and are not: they are not made again");
+    if (written_to_ > time)
+        say("its steps of times " + std::to_string(time) + " to " + std::to_string(written_to_) +
+            ", from behind the checkpoint, are there already, and stay as they are");
+}
+
 Result<bool> IntervalOutput::is_due(const ProgramStep& step) const {
     if (interval_.is_run()) return false;
     if (const auto num_steps = interval_.steps()) {
@@ -131,10 +199,10 @@ Result<bool> IntervalOutput::is_due(const ProgramStep& step) const {
     }
     if (interval_.is_end(step.time, place_.end, step.length)) return true;
     if (step.time > place_.end) {
-        return Status(ErrorCode::invalid_argument, "begin_step: time " + std::to_string(step.time) +
-                                                       " lies behind " + std::to_string(place_.end) +
-                                                       ", where an interval of output " + name_ + " ('" +
-                                                       every_ + "') ends: no step was at its end");
+        return Status(ErrorCode::invalid_argument,
+                      "begin_step: time " + std::to_string(step.time) + " lies behind " +
+                          std::to_string(place_.end) + ", where an interval of output " + given_.name +
+                          " ('" + given_.every + "') ends: no step was at its end");
     }
     return step.is_first() && accumulated_.empty() && interval_.is_on_end(step.time);
 }
@@ -162,7 +230,7 @@ Status IntervalOutput::add_source(const ProgramStep& step, Accumulated& one, Sou
     const auto bad = [&](const std::string& why) {
         return Status(ErrorCode::invalid_argument, "field " + source.definition().name + ": " + why +
                                                        " (time " + std::to_string(step.time) + ", output " +
-                                                       name_ + ")");
+                                                       given_.name + ")");
     };
     if (!source.was_put()) return bad("it was not put in a step of an interval");
     const auto held = source.on_host(comm, device);
@@ -186,43 +254,47 @@ Status IntervalOutput::add_source(const ProgramStep& step, Accumulated& one, Sou
 
 void IntervalOutput::add(const ProgramStep& step, std::span<Source> sources, const Comm& comm,
                          io::DeviceMemory& device) {
-    mistake_.keep_first(guarded("end_step", [&]() -> Status {
-        if (place_.num_puts == 0) begin_blocks(sources, comm, device);
-        Status status;
-        for (Accumulated& one : accumulated_)
-            status.keep_first(add_source(step, one, sources[one.source], comm, device));
-        return status;
-    }));
+    if (mistake_.ok()) {
+        mistake_.keep_first(guarded("end_step", [&]() -> Status {
+            if (place_.num_puts == 0) begin_blocks(sources, comm, device);
+            Status status = mistake_;
+            for (Accumulated& one : accumulated_)
+                if (status.ok()) status = add_source(step, one, sources[one.source], comm, device);
+            return status;
+        }));
+    }
     ++place_.num_puts;
 }
 
-void IntervalOutput::put_results(Written& field) {
+void IntervalOutput::compute(Written& field) const {
     const auto one = std::ranges::find(accumulated_, field.source, &Accumulated::source);
     assert(one != accumulated_.end());
-    const auto num = static_cast<std::size_t>(one->accumulator.num_elements());
     double fill = std::numeric_limits<double>::quiet_NaN();
     if (field.definition.fill_value)
         fill =
             std::visit([](auto value) { return static_cast<double>(value); }, *field.definition.fill_value);
-    field.results.resize(num);
+    field.results.resize(static_cast<std::size_t>(one->accumulator.num_elements()));
     one->accumulator.write(field.method, fill, field.results);
-    const bool is_small = field.definition.type == ValueType::float32;
-    if (is_small) field.small.assign(field.results.begin(), field.results.end());
-    if (one->blocks.empty()) return output_.put(field.id, {}, std::span<const double>());  // a mistake
+    if (field.definition.type == ValueType::float32)
+        field.small.assign(field.results.begin(), field.results.end());
+}
+
+void IntervalOutput::put_results(const Written& field) {
+    const auto one = std::ranges::find(accumulated_, field.source, &Accumulated::source);
     std::size_t first = 0;
     for (const Block& block : one->blocks) {
         const auto count = static_cast<std::size_t>(output::num_values_of(block));
-        if (is_small)
-            output_.put(field.id, block, std::span<const float>(field.small).subspan(first, count));
+        if (field.definition.type == ValueType::float32)
+            output_.put(field.id, block, std::span(field.small).subspan(first, count));
         else
-            output_.put(field.id, block, std::span<const double>(field.results).subspan(first, count));
+            output_.put(field.id, block, std::span(field.results).subspan(first, count));
         first += count;
     }
 }
 
 void IntervalOutput::put_bounds(double time) {
     bounds_.values = {place_.begin, time};
-    if (is_rank_0_)
+    if (given_.is_rank_0)
         output_.put(*bounds_.id, {{2}, {0}, {2}}, std::span<const double>(bounds_.values));
     else
         output_.put(*bounds_.id, {}, std::span<const double>());
@@ -237,25 +309,34 @@ void IntervalOutput::put_point(const Written& field, const Source& source, doubl
     source.forward(output_, field.id);
     if (!source.was_put() && has_intervals())
         output_.refuse("field " + source.definition().name + ": it was not put in a step that output " +
-                       name_ + " has (time " + std::to_string(time) + ")");
+                       given_.name + " has (time " + std::to_string(time) + ")");
+}
+
+void IntervalOutput::put_all(const ProgramStep& step, std::span<Source> sources) {
+    for (const Written& field : fields_) {
+        const Source& source = sources[field.source];
+        if (!source.mistake().ok()) return mistake_.keep_first(source.mistake());
+        if (source.is_static()) continue;
+        field.method.is_point() ? put_point(field, source, step.time) : put_results(field);
+    }
+    if (bounds_.id) put_bounds(step.time);
+    // Behind the others, where steps have them in which they are not put: files are the same then.
+    for (Written& field : fields_)
+        if (sources[field.source].is_static()) put_static(field, sources[field.source]);
 }
 
 void IntervalOutput::end_interval(const ProgramStep& step, std::span<Source> sources) {
     // A run that goes on may add its times up otherwise.
     if (step.time > written_to_ + step.length / 100) {
+        mistake_.keep_first(guarded("end_step", [&] {
+            for (Written& field : fields_)
+                if (mistake_.ok() && !field.method.is_point()) compute(field);
+        }));
         output_.begin_step(step.time);
-        for (Written& field : fields_) {
-            const Source& source = sources[field.source];
-            if (!source.mistake().ok()) output_.refuse(source.mistake().text());
-            if (source.is_static()) continue;
-            field.method.is_point() ? put_point(field, source, step.time) : put_results(field);
-        }
-        if (bounds_.id) put_bounds(step.time);
-        // Behind the others, where steps have them in which they are not put: files are the same then.
-        for (Written& field : fields_)
-            if (sources[field.source].is_static()) put_static(field, sources[field.source]);
+        if (mistake_.ok()) mistake_.keep_first(guarded("end_step", [&] { put_all(step, sources); }));
         if (!mistake_.ok()) output_.refuse(mistake_.text());
         output_.end_step();
+        written_to_ = step.time;
     }
     const double end = place_.end;
     place_ = {.begin = step.time, .end = end, .num_puts = 0};
@@ -264,7 +345,7 @@ void IntervalOutput::end_interval(const ProgramStep& step, std::span<Source> sou
 }
 
 std::string IntervalOutput::description() const {
-    std::string text = "every '" + every_ + "':";
+    std::string text = "every '" + given_.every + "':";
     for (const Written& field : fields_)
         text += " " + field.definition.name + " (" + attribute_of(field.method) + ")";
     return text;
@@ -276,8 +357,11 @@ std::string IntervalOutput::explain() const {
         bytes += one.accumulator.memory_bytes();
         num_missing += one.accumulator.num_missing();
     }
-    std::string text =
-        name_ + " (" + (every_.empty() ? "each step" : "every " + every_) + "): " + output_.explain();
+    for (const Written& field : fields_)
+        bytes += std::ssize(field.results) * std::int64_t{sizeof(double)} +
+                 std::ssize(field.small) * std::int64_t{sizeof(float)};
+    std::string text = given_.name + " (" + (given_.every.empty() ? "each step" : "every " + given_.every) +
+                       "): " + output_.explain();
     if (!accumulated_.empty()) {
         text += "; " + std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB accumulate on this rank";
         if (num_missing > 0) text += ", and " + std::to_string(num_missing) + " missing values were left out";

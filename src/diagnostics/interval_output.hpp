@@ -29,14 +29,27 @@ struct ProgramStep {
 /// One output, and what has accumulated for its next step.
 class IntervalOutput {
   public:
-    IntervalOutput(Output output, const Interval& interval, std::string name, std::string every,
-                   bool is_rank_0);
+    /// What an output is called and told.
+    struct Given {
+        std::string name, every;
+        std::vector<std::string> axes = {};  ///< their names
+        bool syncs = false, is_rank_0 = false;
+    };
+    IntervalOutput(Output output, const Interval& interval, Given given);
 
     /// Defines a field of the output from one that is put, the `source`-th. Collective: throws what
     /// Output::define does, or what is wrong on all ranks.
     void write(const DerivedField& field, const Source& from, std::size_t source);
+    /// All fields are there: throws invalid_argument where one names coordinates that are not. Local.
+    void check_coordinates() const;
     /// Steps up to this time are there already.
     void skip_to(double time) { written_to_ = time; }
+    [[nodiscard]] double written_to() const { return written_to_; }
+    [[nodiscard]] bool syncs() const { return given_.syncs; }
+    [[nodiscard]] bool writes() const { return output_.method() != "none"; }
+    /// Says on stderr where the steps that are there are others than a run that goes on from `time` expects,
+    /// which had them up to `written_to`.
+    void warn_of_gap(double time, double written_to) const;
 
     /// The run begins at that time.
     void begin(double time);
@@ -55,7 +68,9 @@ class IntervalOutput {
     [[nodiscard]] bool is_of_run() const { return interval_.is_run(); }
     /// Some values have accumulated, and no step has them yet.
     [[nodiscard]] bool is_inside() const { return place_.num_puts > 0 && !accumulated_.empty(); }
-    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const std::string& name() const { return given_.name; }
+    /// The first mistake that was made since the last step. Local.
+    [[nodiscard]] const Status& mistake() const { return mistake_; }
     [[nodiscard]] double begin_time() const { return place_.begin; }
     [[nodiscard]] std::string explain() const;
 
@@ -89,7 +104,11 @@ class IntervalOutput {
         std::vector<float> small = {};
     };
     [[nodiscard]] bool has_intervals() const { return !interval_.is_each_step(); }
-    void put_results(Written& field);
+    /// The fields that the accumulators give. Local.
+    void compute(Written& field) const;
+    void put_results(const Written& field);
+    /// All that the open step has of this rank. Local.
+    void put_all(const ProgramStep& step, std::span<Source> sources);
     void put_bounds(double time);
     void put_point(const Written& field, const Source& source, double time);
     void put_static(Written& field, const Source& source);
@@ -98,14 +117,13 @@ class IntervalOutput {
 
     Output output_;
     Interval interval_;
-    std::string name_, every_;
+    Given given_;
     std::vector<Written> fields_;
     std::vector<Accumulated> accumulated_;
     struct Bounds {
         std::optional<FieldId> id = {};
         std::array<double, 2> values{};
     } bounds_;  // of time
-    bool is_rank_0_;
     Place place_;
     double written_to_ = -std::numeric_limits<double>::infinity();
     Status mistake_;

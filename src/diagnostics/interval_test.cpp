@@ -28,12 +28,16 @@ TEST(Interval, TakesTextsOfUsers) {
     EXPECT_TRUE(parsed("step").is_each_step());
     EXPECT_EQ(parsed("10 steps").steps(), 10);
     EXPECT_TRUE(parsed("run").is_run());
+    EXPECT_EQ(parsed(" Month ", "days since 2001-01-01").end_after(31), 59);
+    EXPECT_EQ(parsed("2 MONTHS ", "days since 2001-01-01 00:00 UTC").end_after(0), 59);
+    EXPECT_EQ(parsed("6 Hours").end_after(0), 21600);
+    EXPECT_EQ(parsed("60 days", "months since 2000-01-01", "360_day").end_after(0), 2);
     EXPECT_EQ(parsed("6h").end_after(0), 21600);
     EXPECT_EQ(parsed("1 day", "hours").end_after(0), 24);
     EXPECT_DOUBLE_EQ(parsed("30min", "days since 2000-01-01").end_after(0), 30.0 / 1440);
     EXPECT_EQ(parsed("0.25", "1").end_after(0), 0.25);
-    for (const char* text :
-         {"6 fortnights", "0 steps", "-1h", "1.5 steps", "nan", "inf h", "h6", "1.5 months"}) {
+    for (const char* text : {"6 fortnights", "0 steps", "-1h", "1.5 steps", "nan", "inf h", "h6",
+                             "1.5 months", "6 h 30 min", "1 day 12h", "common_year", "6 H"}) {
         const Result<Interval> interval = Interval::parse(text, "days since 2000-01-01", "");
         ASSERT_FALSE(interval.ok()) << text;
         EXPECT_NE(interval.status().text().find(text), std::string::npos) << interval.status().text();
@@ -90,7 +94,7 @@ TEST(CellMethod, HasCfsNames) {
     EXPECT_EQ(parse_cell_method("time: mean").value(), parse_cell_method("mean").value());
     EXPECT_TRUE(parse_cell_method("").value().is_point());
     const CellMethod count = parse_cell_method("count above 300.5").value();
-    EXPECT_EQ(attribute_of(count), "time: sum (comment: number of values above 300.5)");
+    EXPECT_EQ(attribute_of(count), "time: sum (number of values above 300.5)");
     EXPECT_EQ(units_of(count, "K"), "1");
     const CellMethod variance = parse_cell_method("variance").value();
     EXPECT_EQ(units_of(variance, "K"), "K2");

@@ -9,7 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/forked.hpp"
+#include "base/guard.hpp"
 #include "diagnostics/checkpoint.hpp"
 #include "diagnostics/interval.hpp"
 #include "diagnostics/interval_output.hpp"
@@ -17,6 +19,8 @@
 #include "format/format.hpp"
 #include "format/registry.hpp"
 #include "io/device_memory.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/messages.hpp"
 
 namespace hakobi {
 
@@ -33,9 +37,18 @@ Error wrong(const std::string& why) {
     return Error(ErrorCode::invalid_argument, why);
 }
 
-/// So much may two lengths of steps differ for the times' rounding alone.
-bool are_equal_lengths(double a, double b, double time) {
-    return std::fabs(a - b) <= 8 * std::numeric_limits<double>::epsilon() * std::fabs(time);
+/// What decides the steps and fields of an output, as bytes.
+std::vector<std::byte> encoded(std::string_view prefix, std::string_view every,
+                               const std::vector<DerivedField>& fields) {
+    ByteWriter writer;
+    for (const std::string_view text : {prefix, every}) writer.put_text(std::string(text));
+    for (const DerivedField& field : fields) {
+        for (const std::string& text :
+             {field.of, field.cell_method, field.name, field.long_name, field.compression, field.store_as})
+            writer.put_text(text);
+        writer.put(field.significant_bits);
+    }
+    return writer.take();
 }
 
 }  // namespace
@@ -50,7 +63,8 @@ struct HAKOBI_HIDDEN Outputs::Impl {
     Progress progress;
     std::optional<ProgramStep> open;  // the open step
     std::vector<bool> are_due;        // in it
-    enum class State { defining, restoring, running, failed, closed } state = State::defining;
+    enum class State { running, restoring, failed, closed } state = State::running;
+    std::string failure;  // why
     Maker maker;
 
     Impl(const Comm& given, std::string_view prefix, OutputsOptions asked)
@@ -61,7 +75,8 @@ struct HAKOBI_HIDDEN Outputs::Impl {
         if (state == State::closed) throw bad(": the outputs are closed");
         if (!maker.is_this_process())
             throw bad(": this process was forked, and the outputs are its parent's");
-        if (state == State::failed) throw Error(ErrorCode::failed, "the outputs have failed before");
+        if (state == State::failed)
+            throw Error(ErrorCode::failed, "the outputs have failed before: " + failure);
         if (needs_step && !open) throw bad(": no step is open (begin_step)");
         if (needs_none && open) throw bad(": the step has not been ended (end_step)");
     }
@@ -72,11 +87,16 @@ struct HAKOBI_HIDDEN Outputs::Impl {
     [[nodiscard]] OutputOptions options_of(std::string_view prefix, OutputOptions given,
                                            const Interval& interval,
                                            const std::vector<DerivedField>& fields) const;
-    void add(std::string_view prefix, const OutputOptions& given, const Interval& interval,
-             std::string_view every, const std::vector<DerivedField>& fields);
+    void add(std::string_view prefix, OutputOptions given, std::string_view every,
+             const std::vector<DerivedField>& fields);
     [[nodiscard]] std::size_t index_of(const std::string& name) const;
+    /// Throws where any rank has made a mistake since the last step of an output. Collective.
+    void agree_on_mistakes() const;
+    void keep_mistake(const std::string& text);
     /// Collective, in the first step behind a checkpoint.
     void restore();
+    /// Not so in a run that measures what output costs.
+    [[nodiscard]] bool writes() const { return std::ranges::any_of(outputs, &IntervalOutput::writes); }
     void accumulate();
     /// The outputs that have accumulated something.
     [[nodiscard]] std::string inside() const;
@@ -87,8 +107,9 @@ struct HAKOBI_HIDDEN Outputs::Impl {
     void run(Call call) {
         try {
             call();
-        } catch (const Error&) {
+        } catch (const std::exception& error) {
             state = State::failed;
+            failure = error.what();
             throw;
         }
     }
@@ -135,6 +156,8 @@ FieldId Outputs::define(const FieldDefinition& definition) {
     const auto name_of = [](const Source& source) -> const std::string& { return source.definition().name; };
     if (std::ranges::find(sources, definition.name, name_of) != sources.end())
         throw wrong("define: field " + definition.name + " is defined already");
+    if (definition.fill_value && definition.fill_value->index() != static_cast<std::size_t>(definition.type))
+        throw wrong("define: field " + definition.name + ": its fill value has another type than its values");
     sources.emplace_back(definition);
     return static_cast<FieldId>(sources.size());
 }
@@ -143,11 +166,7 @@ void Outputs::add(std::string_view prefix, OutputOptions options, std::string_vi
                   const std::vector<DerivedField>& fields) {
     impl_->check("add", false, true);
     if (impl_->has_begun()) throw wrong("add: output " + std::string(prefix) + ": the first step has begun");
-    const OutputsOptions& all = impl_->options;
-    const Result<Interval> interval = Interval::parse(every, all.time_units, all.calendar);
-    if (!interval.ok()) throw wrong("output " + std::string(prefix) + ": " + interval.status().text());
-    OutputOptions full = impl_->options_of(prefix, std::move(options), interval.value(), fields);
-    impl_->run([&] { impl_->add(prefix, full, interval.value(), every, fields); });
+    impl_->run([&] { impl_->add(prefix, std::move(options), every, fields); });
 }
 
 OutputOptions Outputs::Impl::options_of(std::string_view prefix, OutputOptions given,
@@ -171,7 +190,10 @@ OutputOptions Outputs::Impl::options_of(std::string_view prefix, OutputOptions g
         const auto method = diagnostics::parse_cell_method(field.cell_method);
         return method.ok() && method.value().is_point();
     };
-    if (interval.is_each_step() || std::ranges::all_of(fields, is_point)) return given;
+    const bool has_points_alone = std::ranges::all_of(fields, is_point);
+    if (fields.empty()) throw wrong(whose + "it has no fields");
+    if (interval.is_run() && has_points_alone) throw wrong(whose + "every 'run': no field has a cell_method");
+    if (interval.is_each_step() || has_points_alone) return given;
     auto time = std::ranges::find(given.axes, "time", &Axis::name);
     if (time == given.axes.end()) {
         given.axes.push_back({.name = "time", .units = {}, .values = {}});
@@ -182,19 +204,49 @@ OutputOptions Outputs::Impl::options_of(std::string_view prefix, OutputOptions g
     return given;
 }
 
-void Outputs::Impl::add(std::string_view prefix, const OutputOptions& given, const Interval& interval,
-                        std::string_view every, const std::vector<DerivedField>& fields) {
+void Outputs::Impl::add(std::string_view prefix, OutputOptions given, std::string_view every,
+                        const std::vector<DerivedField>& fields) {
+    Interval interval;
+    const Status local = guarded("add", [&]() -> Status {
+        const auto has_name = [&](const IntervalOutput& output) { return output.name() == prefix; };
+        if (checkpoints.has(prefix) || std::ranges::any_of(outputs, has_name))
+            throw wrong("add: output " + std::string(prefix) +
+                        ": the prefix is another output's, or the checkpoints'");
+        const Result<Interval> parsed = Interval::parse(every, options.time_units, options.calendar);
+        if (!parsed.ok()) throw wrong("add: output " + std::string(prefix) + ": " + parsed.status().text());
+        interval = parsed.value();
+        given = options_of(prefix, std::move(given), interval, fields);
+        for (const DerivedField& field : fields) (void)index_of(field.of);
+        return {};
+    });
+    mpi::agree_or_throw(comm, local);
+    const std::vector<std::byte> mine = encoded(prefix, every, fields);
+    std::vector<std::byte> first = mine;
+    mpi::broadcast(comm, first, 0);
+    mpi::agree_or_throw(
+        comm, mine == first
+                  ? Status()
+                  : Status(ErrorCode::invalid_argument,
+                           "add: output " + std::string(prefix) + ": its fields or its interval on rank " +
+                               std::to_string(comm.rank()) + " differ from rank 0's"));
     double written_to = -std::numeric_limits<double>::infinity();
     if (options.if_exists == IfExists::resume)
         written_to = diagnostics::last_time_of(comm, std::string(prefix));
     Output output = Output::create(comm, prefix, given);
-    IntervalOutput& added = outputs.emplace_back(std::move(output), interval, std::string(prefix),
-                                                 std::string(every), comm.rank() == 0);
+    IntervalOutput::Given name{.name = std::string(prefix),
+                               .every = std::string(every),
+                               .syncs = given.sync,
+                               .is_rank_0 = comm.rank() == 0};
+    for (const Axis& axis : given.axes) name.axes.push_back(axis.name);
+    IntervalOutput& added = outputs.emplace_back(std::move(output), interval, std::move(name));
     added.skip_to(written_to);
+    if (checkpoints.found() == nullptr && comm.rank() == 0)
+        added.warn_of_gap(-std::numeric_limits<double>::infinity(), written_to);
     for (const DerivedField& field : fields) {
         const std::size_t source = index_of(field.of);
         added.write(field, sources[source], source);
     }
+    added.check_coordinates();
     are_due.push_back(false);
 }
 
@@ -215,7 +267,12 @@ ProgramStep Outputs::Impl::next_step(double time) const {
             std::to_string(step.is_first() ? options.begin_time.value_or(time) : progress.time) +
             (state == State::restoring ? ", the time of the checkpoint that the run goes on from" : ""));
     const double unit = progress.unit > 0 ? progress.unit : step.length;
-    step.weight = are_equal_lengths(step.length, unit, time) ? (unit > 0 ? 1 : 0) : step.length / unit;
+    // Lengths that differ by the times' rounding alone are equal.
+    const double largest =
+        std::max(std::fabs(time), std::fabs(progress.unit > 0 ? progress.unit_time : time));
+    const bool is_equal =
+        std::fabs(step.length - unit) <= 8 * std::numeric_limits<double>::epsilon() * largest;
+    if (unit > 0) step.weight = is_equal ? 1 : step.length / unit;
     return step;
 }
 
@@ -223,10 +280,18 @@ void Outputs::begin_step(double time) {
     impl_->check("begin_step", false, true);
     const ProgramStep step = impl_->next_step(time);
     if (step.is_first())
-        for (IntervalOutput& output : impl_->outputs) output.begin(time - step.length);
+        for (IntervalOutput& output : impl_->outputs) output.begin(impl_->options.begin_time.value_or(time));
     std::vector<bool> are_due;
-    // Places come with the checkpoint.
-    if (impl_->state == Impl::State::restoring) impl_->checkpoints.restore_places(impl_->outputs);
+    if (impl_->state == Impl::State::restoring) {
+        impl_->checkpoints.restore_places(impl_->outputs);
+        if (impl_->comm.rank() == 0 && step.length > 1.5 * impl_->progress.length &&
+            impl_->progress.length > 0)
+            std::fprintf(stderr,
+                         "hakobi: the first step behind the checkpoint of time %g has time %g, and is longer "
+                         "than the one "
+                         "before: what lies between counts as it does\n",
+                         impl_->progress.time, time);
+    }
     for (const IntervalOutput& output : impl_->outputs) {
         const Result<bool> due = output.is_due(step);
         if (!due.ok()) throw Error(due.status().code(), due.status().text());
@@ -241,14 +306,24 @@ void Outputs::put(FieldId field, const Block& block, Field::Data data, const Mem
     impl_->check("put", true, false);
     const auto index = static_cast<std::int64_t>(field) - 1;
     if (index < 0 || index >= std::ssize(impl_->sources))
-        throw wrong("put: the FieldId is none that define has returned");
+        return impl_->keep_mistake("put: the FieldId is none that define has returned");
     impl_->sources[static_cast<std::size_t>(index)].put(block, data, layout);
 }
 
 void Outputs::refuse(std::string_view reason) {
     impl_->check("put", true, false);
-    for (IntervalOutput& output : impl_->outputs)
-        output.keep_mistake({ErrorCode::invalid_argument, std::string(reason)});
+    impl_->keep_mistake(std::string(reason));
+}
+
+void Outputs::Impl::keep_mistake(const std::string& text) {
+    for (IntervalOutput& output : outputs) output.keep_mistake({ErrorCode::invalid_argument, text});
+}
+
+void Outputs::Impl::agree_on_mistakes() const {
+    Status first;
+    for (const Source& source : sources) first.keep_first(source.mistake());
+    for (const IntervalOutput& output : outputs) first.keep_first(output.mistake());
+    mpi::agree_or_throw(comm, first);
 }
 
 void Outputs::end_step() {
@@ -263,7 +338,10 @@ void Outputs::end_step() {
     impl_->open.reset();
     Progress& progress = impl_->progress;
     progress.time = step.time;
-    if (progress.unit == 0) progress.unit = step.length;
+    if (progress.unit == 0) {
+        progress.unit = step.length;
+        progress.unit_time = step.time;
+    }
     progress.length = step.length;
     ++progress.num_steps;
     impl_->device.forget();
@@ -271,8 +349,10 @@ void Outputs::end_step() {
 
 void Outputs::Impl::restore() {
     if (state != State::restoring) return;
-    for (IntervalOutput& output : outputs) output.begin_blocks(sources, comm, device);
-    checkpoints.restore(outputs, sources);
+    mpi::agree_or_throw(comm, guarded("resume", [&] {
+                            for (IntervalOutput& output : outputs) output.begin_blocks(sources, comm, device);
+                        }));
+    checkpoints.restore(outputs);
     state = State::running;
 }
 
@@ -287,10 +367,11 @@ void Outputs::Impl::accumulate() {
 void Outputs::checkpoint() {
     impl_->check("checkpoint", false, true);
     if (impl_->progress.num_steps == 0) throw wrong("checkpoint: no step has ended");
-    if (impl_->state == Impl::State::restoring) return;  // nothing is new
+    if (impl_->state == Impl::State::restoring || !impl_->writes()) return;  // nothing is new
     impl_->run([&] {
+        impl_->agree_on_mistakes();
         for (IntervalOutput& output : impl_->outputs) output.flush();
-        impl_->checkpoints.write(impl_->progress, impl_->outputs, impl_->sources);
+        impl_->checkpoints.write(impl_->progress, impl_->outputs);
     });
 }
 
@@ -305,6 +386,8 @@ void Outputs::close() {
             if (!first) first = error;
         }
     };
+    if (impl_->open)
+        for (Source& source : impl_->sources) source.drop_step();
     if (impl_->open && !has_failed)
         first = wrong("close: the step of time " + std::to_string(impl_->open->time) +
                       " was not ended (end_step): its fields are in no output");
@@ -322,19 +405,20 @@ std::string Outputs::Impl::inside() const {
 }
 
 void Outputs::Impl::end_run() {
-    if (progress.num_steps == 0 || state == State::restoring) return;
+    if (progress.num_steps == 0 || state == State::restoring || !writes()) return;
+    agree_on_mistakes();
     const ProgramStep last{.time = progress.time, .length = progress.length};
     for (IntervalOutput& output : outputs)
         if (output.is_inside() && output.is_of_run()) output.end_interval(last, sources);
     for (IntervalOutput& output : outputs) output.flush();
-    checkpoints.write(progress, outputs, sources);
+    checkpoints.write(progress, outputs);
     const std::string inside = this->inside();
     if (inside.empty() || comm.rank() != 0) return;
     std::fprintf(
         stderr,
         "hakobi: %s: the run ends inside an interval: what has accumulated in it is in no step, and in %s "
         "for a run that resumes\n",
-        inside.c_str(), checkpoints.prefix_of(checkpoints.newest()).c_str());
+        inside.c_str(), checkpoints.newest().c_str());
 }
 
 std::string Outputs::explain() const {

@@ -41,6 +41,12 @@ void Source::begin_step() {
     is_on_host_ = false;
 }
 
+void Source::drop_step() {
+    if (is_on_host_ && is_static()) return;
+    puts_.clear();
+    held_.clear();
+}
+
 void Source::put(const Block& block, Field::Data data, const MemoryLayout& layout) {
     const auto wrong = [&](const std::string& why) {
         keep_mistake({ErrorCode::invalid_argument, "field " + definition_.name + ": " + why});

@@ -22,6 +22,8 @@ class Source {
     [[nodiscard]] bool is_static() const { return definition_.is_static; }
 
     void begin_step();
+    /// The open step does not end: what was put in it is not there any more.
+    void drop_step();
     /// Keeps where the block's values are; of a static field the values.
     void put(const Block& block, Field::Data data, const MemoryLayout& layout);
     [[nodiscard]] bool was_put() const { return !puts_.empty(); }

@@ -234,7 +234,8 @@ std::string wrong_reference(std::string_view text_of_it, std::string_view calend
     } else if (!is_apart || text.rest().starts_with('+') || text.rest().starts_with('-')) {
         return unreadable;
     }
-    reference.has_zone = true;
+    const std::string zone = in_small_letters(text.rest());
+    reference.has_zone = !zone.starts_with("z") && !zone.starts_with("utc") && !zone.starts_with("gmt");
     if (std::string wrong = wrong_zone(text); !wrong.empty()) return wrong;
     text.skip_blanks();
     return text.is_at_end() ? std::string() : unreadable;
@@ -295,14 +296,17 @@ Status check_time_units(std::string_view what, std::string_view units, std::stri
     return {};
 }
 
-std::optional<double> seconds_of_unit(std::string_view units) {
+std::optional<double> seconds_of_unit(std::string_view units, std::string_view calendar) {
     Scanner text(units);
     text.skip_blanks();
     const std::string_view unit = text.take_word();
     const std::string name = unit.size() == 1 ? std::string(unit) : in_small_letters(unit);
     const auto* const known = std::ranges::find(time_units_of_cf, name, &TimeUnit::name);
     if (known == time_units_of_cf.end()) return {};
-    return known->seconds;
+    const bool has_one_length =
+        known->calendars.empty() ||
+        (!calendar.empty() && known->calendars.find(std::string(calendar) + " ") != std::string_view::npos);
+    return has_one_length ? std::optional(known->seconds) : std::nullopt;
 }
 
 Result<Months> Months::of(std::string_view units, std::string_view calendar) {
@@ -310,7 +314,7 @@ Result<Months> Months::of(std::string_view units, std::string_view calendar) {
         return Status(ErrorCode::invalid_argument, "time_units '" + std::string(units) + "': " + why);
     };
     const std::size_t since = units.find(" since ");
-    const std::optional<double> unit_s = seconds_of_unit(units);
+    const std::optional<double> unit_s = seconds_of_unit(units, calendar);
     if (since == std::string_view::npos || !unit_s) return wrong("months need times that count from a date");
     Months months;
     months.calendar_ = calendar.empty() ? "standard" : calendar;

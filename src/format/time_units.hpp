@@ -18,8 +18,9 @@ namespace hakobi::format {
 /// Other units pass. `what` begins the error's text. Pure.
 Status check_time_units(std::string_view what, std::string_view units, std::string_view calendar);
 
-/// Seconds that the unit of times has, with "since" behind it or not; nothing of what is none. Pure.
-[[nodiscard]] std::optional<double> seconds_of_unit(std::string_view units);
+/// Seconds of the first word, the unit of times; nothing of what is no unit, or has no one length in the
+/// calendar. Pure.
+[[nodiscard]] std::optional<double> seconds_of_unit(std::string_view units, std::string_view calendar = {});
 
 /// The months of a calendar, for times that count from a date in it. Pure.
 class Months {

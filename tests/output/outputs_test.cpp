@@ -306,6 +306,11 @@ TEST_F(OutputsTest, RefuseWhatIsWrong) {
         (void)other.define({.name = "big", .type = ValueType::int64, .global = extents});
         (void)other.define({.name = "land", .global = extents, .is_static = true});
         (void)other.define({.name = "p", .on = On::points});
+        (void)other.define({.name = "curved", .global = extents, .coordinates = {"lat"}});
+        (void)other.define({.name = "packed", .global = extents, .attributes = {{"scale_factor", 0.5}}});
+        (void)other.define({.name = "other", .global = extents, .attributes = {{"missing_value", -9.0}}});
+        (void)other.define(
+            {.name = "flux", .global = extents, .attributes = {{"cell_methods", "time: sum"}}});
         expect(code, text, [&] { other.add(runs + "/wrong", options, every, fields); });
         other.close();
     };
@@ -315,12 +320,28 @@ TEST_F(OutputsTest, RefuseWhatIsWrong) {
     refuses(ErrorCode::unsupported, "on a mesh", {}, "6h", {{.of = "p", .cell_method = "mean"}});
     refuses(ErrorCode::unsupported, "meshes", {.format = "vtkhdf"}, "6h", {{.of = "t"}});
     refuses(ErrorCode::invalid_argument, "each step", {}, "", {{.of = "t", .cell_method = "mean"}});
-    refuses(ErrorCode::invalid_argument, "one step", {}, "run", {{.of = "t"}});
+    refuses(ErrorCode::invalid_argument, "no field has", {}, "run", {{.of = "t"}});
+    refuses(ErrorCode::invalid_argument, "one step", {}, "run",
+            {{.of = "t"}, {.of = "t", .cell_method = "mean"}});
     refuses(ErrorCode::invalid_argument, "none of point", {}, "6h", {{.of = "t", .cell_method = "median"}});
     refuses(ErrorCode::invalid_argument, "6 weeks", {}, "6 weeks", {{.of = "t"}});
     refuses(ErrorCode::invalid_argument, "time_units", {.time_units = "days"}, "6h", {{.of = "t"}});
     refuses(ErrorCode::invalid_argument, "t_mean", {}, "6h",
             {{.of = "t", .cell_method = "mean"}, {.of = "t", .cell_method = "mean"}});
+    refuses(ErrorCode::invalid_argument, "no fields", {}, "6h", {});
+    refuses(ErrorCode::invalid_argument, "no field has a cell_method", {}, "run", {{.of = "land"}});
+    refuses(ErrorCode::invalid_argument, "lat", {}, "6h", {{.of = "curved", .cell_method = "mean"}});
+    refuses(ErrorCode::invalid_argument, "scale_factor", {}, "6h", {{.of = "packed", .cell_method = "sum"}});
+    refuses(ErrorCode::invalid_argument, "missing_value", {}, "6h", {{.of = "other", .cell_method = "sum"}});
+    refuses(ErrorCode::invalid_argument, "speaks of time", {}, "6h", {{.of = "flux", .cell_method = "mean"}});
+    expect(ErrorCode::invalid_argument, "fill value has another type", [&] {
+        (void)outs.define({.name = "u", .type = ValueType::float32, .global = extents, .fill_value = 1e20});
+    });
+    expect(ErrorCode::invalid_argument, "another output's", [&] {
+        Outputs other = Outputs::create(comm, runs + "/other", {});
+        (void)other.define({.name = "t", .units = "K", .global = extents});
+        other.add(runs + "/other.1", {}, "6h", {{.of = "t"}});
+    });
     expect(ErrorCode::invalid_argument, "defined already",
            [&] { (void)outs.define({.name = "t", .global = extents}); });
 
@@ -377,6 +398,81 @@ TEST_F(OutputsTest, ReportAnyRanksMistakeOnAll) {
         EXPECT_TRUE(is_same_everywhere(comm, error));
         outs.close();
     }
+}
+
+TEST_F(OutputsTest, ReportMistakesAtACheckpoint) {
+    const std::string runs = sub_folder("runs");
+    Outputs outs = Outputs::create(comm, runs + "/state", {});
+    const FieldId t = outs.define({.name = "t", .units = "K", .global = extents});
+    outs.add(runs + "/run", {}, "100", {{.of = "t", .cell_method = "mean"}});
+    outs.begin_step(0);
+    if (comm.rank() == comm.size() - 1) outs.put(FieldId{77}, {}, std::span<const double>());
+    outs.put(t, {}, std::span<const double>());
+    outs.end_step();
+    const Error error = error_of([&] { outs.checkpoint(); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("FieldId"), std::string::npos) << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error));
+    EXPECT_NE(std::string(error_of([&] { outs.begin_step(1); }).what()).find("FieldId"), std::string::npos);
+    outs.close();
+}
+
+/// Two grids whose dimensions have one name, a variance of packed values, and a checkpoint that is damaged.
+TEST_F(OutputsTest, GoOnFromTheOtherCheckpoint) {
+    const std::string runs = sub_folder("runs");
+    const auto run = [&](IfExists if_exists, int first, int last) {
+        Outputs outs = Outputs::create(comm, runs + "/state", {.if_exists = if_exists});
+        const FieldId air = outs.define({.name = "air",
+                                         .units = "K",
+                                         .global = {8},
+                                         .dims = {"x"},
+                                         .store_as = "int16:range=180..330,saturate"});
+        const FieldId sea = outs.define({.name = "sea", .units = "K", .global = {5}, .dims = {"x"}});
+        outs.add(runs + "/air", {}, "8",
+                 {{.of = "air", .cell_method = "variance"}, {.of = "air", .cell_method = "mean"}});
+        outs.add(runs + "/sea", {}, "8", {{.of = "sea", .cell_method = "mean"}});
+        const std::optional<double> from = outs.resume_time();
+        for (int step = from ? static_cast<int>(*from) + 1 : first; step <= last; ++step) {
+            const double value = 280 + step % 2;
+            const std::vector<double> values(8, value);
+            outs.begin_step(step);
+            for (const FieldId id : {air, sea}) {
+                const Block block =
+                    split(std::vector<std::int64_t>{id == air ? 8 : 5}, comm.size(), comm.rank());
+                outs.put(id, block, std::span(values).first(static_cast<std::size_t>(block.count[0])));
+            }
+            outs.end_step();
+            if (step < last) outs.checkpoint();
+        }
+        if (last == 8) outs.close();
+        return from;
+    };
+    EXPECT_FALSE(run(IfExists::fail, 0, 4));  // ends without close: checkpoints of 2 and 3
+    barrier();
+    if (is_rank_0()) {
+        const std::string newest = runs + "/state.1_000000.nc";
+        ASSERT_TRUE(fs::exists(newest));
+        fs::resize_file(newest, 100);
+    }
+    barrier();
+    EXPECT_EQ(run(IfExists::resume, 0, 8), 2.0);
+    Input in = Input::open(comm, runs + "/air");
+    for (const double value : read(in, "air_variance", -1)) EXPECT_EQ(value, 0.25);
+    EXPECT_EQ(in.field("air_variance").type, "double");
+    EXPECT_EQ(in.field("air_mean").type, "short");
+    in.close();
+    Input sea = Input::open(comm, runs + "/sea");
+    EXPECT_EQ(read(sea, "sea_mean", -1), std::vector<double>(5, 280.5));
+    sea.close();
+}
+
+TEST_F(OutputsTest, NeedNoOutput) {
+    const std::string runs = sub_folder("runs");
+    Outputs outs = Outputs::create(comm, runs + "/state", {});
+    outs.begin_step(0);
+    outs.end_step();
+    outs.checkpoint();
+    outs.close();
 }
 
 TEST_F(OutputsTest, BeginWhereTheRunSaysSo) {

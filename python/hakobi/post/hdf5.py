@@ -16,6 +16,7 @@ import numpy as np
 
 from hakobi.errors import FormatError
 from hakobi.post.curvilinear import on_maps
+from hakobi.post.methods import over_time
 from hakobi.post.packing import Packing, never_written
 from hakobi.post.place import OpenFile
 from hakobi.post.source import (
@@ -284,7 +285,7 @@ class _Survey:
             num_times=dataset.shape[0] if has_time else 0,
             dtype=packing.dtype,
             units=attribute_text(dataset, "units"),
-            long_name=attribute_text(dataset, "long_name"),
+            long_name=self._long_name(name, dataset, has_time),
             standard_name=attribute_text(dataset, "standard_name"),
             offset_bytes=offset,
             packing=packing,
@@ -292,6 +293,20 @@ class _Survey:
             filters=filters,
             outer_axes=tuple(self._axis(dataset, d) for d in outer) if math.prod(extra) != 1 else (),
         )
+
+    def _long_name(self, name: str, dataset: Any, has_time: bool) -> str:
+        """With what the values stand for along time, where that is no moment: `air temperature, mean over 6 h`."""
+        long_name = attribute_text(dataset, "long_name")
+        cell_methods = attribute_text(dataset, "cell_methods")
+        scale = self._scale(dataset, 0) if has_time and "time:" in cell_methods else None
+        if scale is None:
+            return long_name
+        bounds = self._file.get(attribute_text(scale, "bounds") or "/")
+        shape = getattr(bounds, "shape", ())
+        is_of_pairs = len(shape) == 2 and shape[1] == 2 and shape[0] < MOST_COORDINATES
+        rows = [(float(begin), float(end)) for begin, end in bounds[()]] if is_of_pairs else []
+        method = over_time(cell_methods, rows, attribute_text(scale, "units"))
+        return f"{long_name or name}, {method}" if method else long_name
 
     def _narrow(self, name: str, dataset: Any) -> Field:
         """A field in one direction or none, perhaps with time."""

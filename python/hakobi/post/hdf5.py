@@ -302,7 +302,7 @@ class _Survey:
         if scale is None:
             return long_name
         bounds = self._file.get(attribute_text(scale, "bounds") or "/")
-        shape = getattr(bounds, "shape", ())
+        shape: tuple[int, ...] = getattr(bounds, "shape", ())
         is_of_pairs = len(shape) == 2 and shape[1] == 2 and shape[0] < MOST_COORDINATES
         rows = [(float(begin), float(end)) for begin, end in bounds[()]] if is_of_pairs else []
         method = over_time(cell_methods, rows, attribute_text(scale, "units"))

@@ -29,7 +29,7 @@ struct ProgramStep {
 /// One output, and what has accumulated for its next step.
 class IntervalOutput {
   public:
-    /// What an output is called and told.
+    /// The arguments of an output.
     struct Given {
         std::string name, every;
         std::vector<std::string> axes = {};  ///< their names

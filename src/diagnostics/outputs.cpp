@@ -37,7 +37,7 @@ Error wrong(const std::string& why) {
     return Error(ErrorCode::invalid_argument, why);
 }
 
-/// What decides the steps and fields of an output, as bytes.
+/// Encodes what decides the steps and fields of an output.
 std::vector<std::byte> encoded(std::string_view prefix, std::string_view every,
                                const std::vector<DerivedField>& fields) {
     ByteWriter writer;

@@ -382,6 +382,8 @@ HAKOBI_API int hakobi_output_put_points(hakobi_output* out, int type, const void
  * opener completes it, or an error or a line on stderr names it. The option "sync" adds that a file with its
  * final name survives a crash of the system. */
 HAKOBI_API int hakobi_output_end_step(hakobi_output* out);
+/* Returns when every step that end_step has accepted has its final name. Collective, between steps. */
+HAKOBI_API int hakobi_output_flush(hakobi_output* out);
 /* Completes pending work. Collective; a second call does nothing. */
 HAKOBI_API int hakobi_output_close(hakobi_output* out);
 /* Releases `out`; never communicates. If it was not closed, MPI_Finalize completes the steps that were ended;
@@ -402,6 +404,74 @@ typedef struct hakobi_output_times {
     int64_t bytes;
 } hakobi_output_times;
 HAKOBI_API int hakobi_output_get_times(const hakobi_output* out, hakobi_output_times* times);
+
+/* ---- Outputs ------------------------------------------------------------------------------------------- */
+
+/* Options of hakobi_outputs_create (hakobi::OutputsOptions); equal on every rank. All is copied. */
+typedef struct hakobi_outputs_options {
+    size_t struct_size;
+    const char* time_units; /* of begin_step's time, and in all files; NULL: "s" */
+    const char* calendar;   /* NULL: "standard" */
+    int if_exists;          /* HAKOBI_IF_EXISTS_FAIL, ...: of all outputs */
+    int has_begin_time;     /* HAKOBI_YES: begin_time is when the run began; 0: with its first step */
+    int has_resume_at;      /* HAKOBI_YES: resume_at is the checkpoint's time; 0: the newest one's */
+    double begin_time;
+    double resume_at;
+} hakobi_outputs_options;
+
+/* A field of an output, made of one that is put (hakobi::DerivedField, which says more of each member). */
+typedef struct hakobi_derived_field {
+    size_t struct_size;
+    const char* of;                     /* the field that is put */
+    const char* cell_method;            /* "mean", "maximum", "count above 300", ...; NULL: "point" */
+    const char* name;                   /* NULL: of, and with a method "t_mean" */
+    const char* long_name;              /* NULL: the field's */
+    const hakobi_attribute* attributes; /* besides the field's: num_attributes of them */
+    int64_t num_attributes;
+    const char* compression; /* NULL: the field's */
+    int significant_bits;    /* 0: the field's */
+    const char* store_as;    /* NULL: the field's */
+} hakobi_derived_field;
+
+/* Several outputs from one put a field and step, with means and extremes of intervals (hakobi::Outputs). */
+typedef struct hakobi_outputs hakobi_outputs;
+
+/* Collective over `comm`; `prefix`, which is that of the checkpoints, and `options` (NULL: all defaults)
+ * equal on all ranks. On an error *outs is NULL. */
+HAKOBI_API int hakobi_outputs_create(hakobi_comm* comm, const char* prefix,
+                                     const hakobi_outputs_options* options, hakobi_outputs** outs);
+/* Defines a field that is put: *field becomes its number, which is of use to `outs` alone and never 0. Local,
+ * in the same order on all ranks; after an error *field is 0. */
+HAKOBI_API int hakobi_outputs_define(hakobi_outputs* outs, const hakobi_field_definition* definition,
+                                     int64_t* field);
+/* Adds an output with `num_fields` fields, which has a step at the end of each interval. Collective; all
+ * arguments equal on all ranks; before the first step. `every`: "6h", "1 day", "month", "10 steps", "run", as
+ * hakobi::Outputs::add has it; NULL: each step. `options` (NULL: all defaults) leave time_units, calendar and
+ * if_exists to hakobi_outputs_create. */
+HAKOBI_API int hakobi_outputs_add(hakobi_outputs* outs, const char* prefix,
+                                  const hakobi_output_options* options, const char* every,
+                                  const hakobi_derived_field* fields, int64_t num_fields);
+/* Whether the run goes on from a checkpoint (*is_resumed 1; 0: it begins), and the time of that: the first
+ * step is a later one. Local. */
+HAKOBI_API int hakobi_outputs_resume_time(const hakobi_outputs* outs, int* is_resumed, double* time);
+/* Opens a step at a time later than the one before. Every rank calls it; it does not communicate. */
+HAKOBI_API int hakobi_outputs_begin_step(hakobi_outputs* outs, double time);
+/* As hakobi_output_put_values; a field has the same blocks in each step. */
+HAKOBI_API int hakobi_outputs_put(hakobi_outputs* outs, int64_t field, const hakobi_block* block,
+                                  const void* data, const hakobi_memory_layout* layout);
+/* Adds the values to what they belong to, and writes the outputs that have a step here. Collective. A mistake
+ * in a step is an error where the next one is written. */
+HAKOBI_API int hakobi_outputs_end_step(hakobi_outputs* outs);
+/* Stores what has accumulated up to the last step: a run can go on from here. Collective. */
+HAKOBI_API int hakobi_outputs_checkpoint(hakobi_outputs* outs);
+/* Writes the outputs of "run", stores a checkpoint, and closes all outputs. Collective; a second call does
+ * nothing. */
+HAKOBI_API int hakobi_outputs_close(hakobi_outputs* outs);
+/* Releases `outs`; never communicates. What has accumulated since the last checkpoint is lost if it was not
+ * closed. */
+HAKOBI_API void hakobi_outputs_free(hakobi_outputs* outs);
+/* A text for people, a line an output; valid until the next call with `outs`. NULL if `outs` is NULL. */
+HAKOBI_API const char* hakobi_outputs_explain(hakobi_outputs* outs);
 
 /* ---- Input --------------------------------------------------------------------------------------------- */
 

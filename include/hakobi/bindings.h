@@ -20,6 +20,10 @@ HAKOBI_API int hakobi_comm_refuse(hakobi_comm* comm, const char* text);
 HAKOBI_API int hakobi_output_refuse_define(hakobi_output* out, const char* text);
 /* In the place of a put of any kind. Local: hakobi_output_end_step reports `text` on every rank. */
 HAKOBI_API int hakobi_output_refuse(hakobi_output* out, const char* text);
+/* In the place of hakobi_outputs_add. Collective with the other ranks' call; never returns HAKOBI_OK. */
+HAKOBI_API int hakobi_outputs_refuse_add(hakobi_outputs* outs, const char* text);
+/* In the place of hakobi_outputs_put. Local: every output's next step reports `text` on every rank. */
+HAKOBI_API int hakobi_outputs_refuse(hakobi_outputs* outs, const char* text);
 /* In the place of hakobi_input_read. Collective. */
 HAKOBI_API int hakobi_input_refuse(hakobi_input* in, const char* text);
 /* In the place of a local call. Local: HAKOBI_INVALID_ARGUMENT, and `text` is hakobi_error_text's. */

@@ -88,6 +88,17 @@ class OutputTimesC(_Sized):  # hakobi_output_times
         ("layout_s", c_double), ("encode_s", c_double), ("values_s", c_double), ("finish_s", c_double),
         ("gather_s", c_double), ("hidden_s", c_double), ("run_s", c_double), ("cpu_s", c_double), ("bytes", c_int64),)
 
+class OutputsOptionsC(_Sized):  # hakobi_outputs_options
+    _fields_ = (
+        ("time_units", c_char_p), ("calendar", c_char_p), ("if_exists", c_int), ("has_begin_time", c_int),
+        ("has_resume_at", c_int), ("begin_time", c_double), ("resume_at", c_double),)
+
+class DerivedFieldC(_Sized):  # hakobi_derived_field
+    _fields_ = (
+        ("of", c_char_p), ("cell_method", c_char_p), ("name", c_char_p), ("long_name", c_char_p),
+        ("attributes", POINTER(AttributeC)), ("num_attributes", c_int64), ("compression", c_char_p),
+        ("significant_bits", c_int), ("store_as", c_char_p),)
+
 class InputOptionsC(_Sized):  # hakobi_input_options
     _fields_ = (
         ("hints", POINTER(HintC)), ("num_hints", c_int64),)
@@ -165,24 +176,31 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_char_p, (c_int,)), "error_name output_method_name device_text device_refused"),
     ((c_int, (c_int, POINTER(c_void_p),)), "comm_duplicate_f"),
     ((c_int, (c_void_p,)),
-        "comm_free comm_rank comm_size comm_num_nodes comm_node comm_handle_f output_end_step output_close "
-        "input_close collectives_free collective_plan_wait halo_start halo_wait buffer_array_release "
-        "buffer_array_wait topology_num_ranks topology_num_nodes store_flush store_close"),
+        "comm_free comm_rank comm_size comm_num_nodes comm_node comm_handle_f output_end_step output_flush "
+        "output_close outputs_end_step outputs_checkpoint outputs_close input_close collectives_free "
+        "collective_plan_wait halo_start halo_wait buffer_array_release buffer_array_wait topology_num_ranks "
+        "topology_num_nodes store_flush store_close"),
     ((c_int, (c_int, c_void_p, c_int, c_int, POINTER(BlockC),)), "split"),
     ((c_int, (c_int, c_void_p, c_int, POINTER(c_int),)), "dims_of_ranks"),
     ((c_int, (c_void_p, c_char_p, POINTER(OutputOptionsC), POINTER(c_void_p),)), "output_create"),
-    ((c_int, (c_void_p, POINTER(FieldDefinitionC), POINTER(c_int64),)), "output_define"),
-    ((c_int, (c_void_p, c_double,)), "output_begin_step"),
-    ((c_int, (c_void_p, c_int64, POINTER(BlockC), c_void_p, POINTER(MemoryLayoutC),)), "output_put_values"),
+    ((c_int, (c_void_p, POINTER(FieldDefinitionC), POINTER(c_int64),)), "output_define outputs_define"),
+    ((c_int, (c_void_p, c_double,)), "output_begin_step outputs_begin_step"),
+    ((c_int, (c_void_p, c_int64, POINTER(BlockC), c_void_p, POINTER(MemoryLayoutC),)),
+        "output_put_values outputs_put"),
     ((c_int, (c_void_p, POINTER(FieldC),)), "output_put"),
     ((c_int, (c_void_p, POINTER(MeshC),)), "output_put_mesh"),
     ((c_int, (c_void_p, c_int, c_void_p, c_int64,)), "output_put_points"),
     ((None, (c_void_p,)),
-        "output_free input_free gather_result_free collective_plan_free shared_free halo_free buffer_arrays_free "
-        "buffer_array_free topology_free store_free listing_free"),
+        "output_free outputs_free input_free gather_result_free collective_plan_free shared_free halo_free "
+        "buffer_arrays_free buffer_array_free topology_free store_free listing_free"),
     ((c_char_p, (c_void_p,)),
-        "output_method output_explain input_time_units input_calendar collective_plan_explain halo_explain"),
+        "output_method output_explain outputs_explain input_time_units input_calendar collective_plan_explain "
+        "halo_explain"),
     ((c_int, (c_void_p, POINTER(OutputTimesC),)), "output_get_times"),
+    ((c_int, (c_void_p, c_char_p, POINTER(OutputsOptionsC), POINTER(c_void_p),)), "outputs_create"),
+    ((c_int, (c_void_p, c_char_p, POINTER(OutputOptionsC), c_char_p, POINTER(DerivedFieldC), c_int64,)),
+        "outputs_add"),
+    ((c_int, (c_void_p, POINTER(c_int), c_void_p,)), "outputs_resume_time"),
     ((c_int, (c_void_p, c_char_p, POINTER(InputOptionsC), POINTER(c_void_p),)), "input_open"),
     ((c_int, (c_char_p, POINTER(c_void_p),)), "input_open_alone gather_pieces"),
     ((c_int64, (c_void_p,)), "input_num_steps buffer_array_bytes listing_size"),
@@ -229,7 +247,8 @@ SIGNATURES: tuple[tuple[tuple[Any, tuple[Any, ...]], str], ...] = (
     ((c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64,)), "store_read"),
     ((c_int, (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64),)), "grib_values"),
     ((c_int, (c_void_p, c_int64, c_char_p, c_void_p, c_int64, POINTER(c_int64),)), "grib_array"),
-    ((c_int, (c_void_p, c_char_p,)), "comm_refuse output_refuse_define output_refuse input_refuse"),
+    ((c_int, (c_void_p, c_char_p,)),
+        "comm_refuse output_refuse_define output_refuse outputs_refuse_add outputs_refuse input_refuse"),
     ((c_int, (c_char_p,)), "refuse"),
     ((c_int, (POINTER(c_void_p),)), "comm_duplicate_world"),
     ((c_int, (c_int,)), "mpi_takes_device_memory"),

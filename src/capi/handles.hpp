@@ -6,6 +6,7 @@
 #include <hakobi/comm.hpp>
 #include <hakobi/input.hpp>
 #include <hakobi/output.hpp>
+#include <hakobi/outputs.hpp>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,13 @@ struct hakobi_output {
     std::string explanation;
     std::int64_t num_points,
         num_cells;  ///< of this rank's part of the mesh: what fields that say no number have
+};
+
+struct hakobi_outputs {
+    hakobi::Comm comm;  ///< its own
+    hakobi::Outputs outputs;
+    std::map<std::int64_t, hakobi::FieldDefinition> defined;  ///< by FieldId
+    std::string explanation;
 };
 
 struct hakobi_input {

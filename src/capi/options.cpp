@@ -48,6 +48,12 @@ Hints hints_of(const hakobi_hint* first, std::int64_t num) {
     return hints;
 }
 
+IfExists if_exists_called(int value) {
+    if (value < HAKOBI_IF_EXISTS_FAIL || value > HAKOBI_IF_EXISTS_RESUME)
+        refuse_option("if_exists is " + std::to_string(value) + ", no value of HAKOBI_IF_EXISTS_...");
+    return static_cast<IfExists>(value);
+}
+
 template <class Number>
 void take(Number given, Number& into) {
     if (given != 0) into = given;
@@ -93,10 +99,7 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
     options.significant_bits = from.significant_bits;
     take(from.store_as, options.store_as);
     options.writer_stride = from.writer_stride;
-    if (from.if_exists < HAKOBI_IF_EXISTS_FAIL || from.if_exists > HAKOBI_IF_EXISTS_RESUME)
-        refuse_option("if_exists is " + std::to_string(from.if_exists) +
-                      ", no value of HAKOBI_IF_EXISTS_...");
-    options.if_exists = static_cast<IfExists>(from.if_exists);
+    options.if_exists = if_exists_called(from.if_exists);
     if (from.asynchronous != 0) options.hidden.on = yes(from.asynchronous, false, "asynchronous");
     options.sync = yes(from.sync, false, "sync");
     options.overview = yes(from.overview, false, "overview");
@@ -108,6 +111,32 @@ OutputOptions output_options_of(const hakobi_output_options* given) {
     if (from.stage_patience_s != 0)
         options.stage.patience_s = from.stage_patience_s == HAKOBI_NO ? 0 : from.stage_patience_s;
     return options;
+}
+
+OutputsOptions outputs_options_of(const hakobi_outputs_options* given) {
+    const hakobi_outputs_options from = taken(given, "hakobi_outputs_options");
+    OutputsOptions options;
+    take(from.time_units, options.time_units);
+    take(from.calendar, options.calendar);
+    options.if_exists = if_exists_called(from.if_exists);
+    if (yes(from.has_begin_time, false, "has_begin_time")) options.begin_time = from.begin_time;
+    if (yes(from.has_resume_at, false, "has_resume_at")) options.resume_at = from.resume_at;
+    return options;
+}
+
+std::vector<DerivedField> derived_fields_of(const hakobi_derived_field* first, std::int64_t num) {
+    std::vector<DerivedField> fields;
+    for (const hakobi_derived_field& from : all_taken(first, num, "hakobi_derived_field", "fields")) {
+        fields.push_back({.of = text_or(from.of),
+                          .cell_method = text_or(from.cell_method),
+                          .name = text_or(from.name),
+                          .long_name = text_or(from.long_name),
+                          .attributes = attributes_of(from.attributes, from.num_attributes),
+                          .compression = text_or(from.compression),
+                          .significant_bits = from.significant_bits,
+                          .store_as = text_or(from.store_as)});
+    }
+    return fields;
 }
 
 InputOptions input_options_of(const hakobi_input_options* given) {

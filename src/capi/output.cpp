@@ -223,6 +223,13 @@ int hakobi_output_end_step(hakobi_output* out) {
     });
 }
 
+int hakobi_output_flush(hakobi_output* out) {
+    return guarded([&] {
+        require_output(out, "hakobi_output_flush");
+        out->output.flush();
+    });
+}
+
 int hakobi_output_close(hakobi_output* out) {
     return guarded([&] {
         require_output(out, "hakobi_output_close");

@@ -12,6 +12,7 @@ int main() {
     SIZE(hakobi_block);
     SIZE(hakobi_buffer_arrays_options);
     SIZE(hakobi_collectives_options);
+    SIZE(hakobi_derived_field);
     SIZE(hakobi_field);
     SIZE(hakobi_field_definition);
     SIZE(hakobi_field_info);
@@ -28,6 +29,7 @@ int main() {
     SIZE(hakobi_mesh_part);
     SIZE(hakobi_output_options);
     SIZE(hakobi_output_times);
+    SIZE(hakobi_outputs_options);
     SIZE(hakobi_selection);
     SIZE(hakobi_store_options);
     SIZE(hakobi_traffic);
@@ -41,6 +43,7 @@ int main() {
     SIZE(hakobi::Collectives);
     SIZE(hakobi::CollectivesOptions);
     SIZE(hakobi::Comm);
+    SIZE(hakobi::DerivedField);
     SIZE(hakobi::Error);
     SIZE(hakobi::Field);
     SIZE(hakobi::FieldDefinition);
@@ -65,6 +68,8 @@ int main() {
     SIZE(hakobi::Output);
     SIZE(hakobi::OutputOptions);
     SIZE(hakobi::OutputTimes);
+    SIZE(hakobi::Outputs);
+    SIZE(hakobi::OutputsOptions);
     SIZE(hakobi::Reordering);
     SIZE(hakobi::Selection);
     SIZE(hakobi::SharedArray);

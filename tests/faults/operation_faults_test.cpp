@@ -75,7 +75,8 @@ struct Counts {
 std::vector<Operation> all_operations() {
     std::vector<Operation> all;
     for (std::vector<Operation>& some :
-         std::vector{output_operations(), input_operations(), exchange_operations(), store_operations()})
+         std::vector{output_operations(), outputs_operations(), input_operations(), exchange_operations(),
+                     store_operations()})
         std::ranges::move(some, std::back_inserter(all));
     return all;
 }

@@ -62,6 +62,7 @@ struct Operation {
 };
 
 std::vector<Operation> output_operations();
+std::vector<Operation> outputs_operations();
 std::vector<Operation> input_operations();
 std::vector<Operation> exchange_operations();
 std::vector<Operation> store_operations();

@@ -32,6 +32,7 @@ module hakobi
     use, intrinsic :: iso_fortran_env, only: int32, int64, real64
     use hakobi_c
     use hakobi_values
+    use hakobi_options
     implicit none
     private
     public :: hakobi_comm, hakobi_block, hakobi_axis, hakobi_attribute, hakobi_field_id, hakobi_output, hakobi_output_times
@@ -55,14 +56,6 @@ module hakobi
         procedure :: c_handle => comm_c_handle
     end type
 
-    !> A field that `define` has defined, of use to its output alone.
-    type :: hakobi_field_id
-        private
-        integer(int64) :: number = 0
-        logical :: is_on_mesh = .false.
-        character(len=:), allocatable :: name
-    end type
-
     !> Writes time steps, one file per step: NetCDF-4, or with format="vtkhdf" an unstructured mesh and fields
     !> on it.
     type :: hakobi_output
@@ -76,6 +69,7 @@ module hakobi
         procedure :: put_mesh => output_put_mesh
         procedure :: put_points => output_put_points
         procedure :: end_step => output_end_step
+        procedure :: flush => output_flush
         procedure :: close => output_close
         procedure :: method => output_method
         procedure :: times => output_times
@@ -239,62 +233,16 @@ contains
         integer(int64), intent(in), optional :: stage_bytes, stage_bytes_s, stage_patience_s
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(output_options_c) :: options
-        character(kind=c_char), allocatable, target :: c_method(:), c_format(:), c_title(:), c_time_units(:), c_calendar(:)
-        character(kind=c_char), allocatable, target :: c_compression(:), c_stage(:), c_store_as(:)
-        type(attributes_for_c), target :: c_attributes
-        type(axes_for_c), target :: c_axes
-        type(hints_for_c), target :: c_hints
+        type(output_options_for_c), target :: made
         character(len=:), allocatable :: refused
-
-        refused = ""
-        call lend_text(method, c_method, options%method)
-        call lend_text(format, c_format, options%format)
-        call lend_text(title, c_title, options%title)
-        call lend_text(time_units, c_time_units, options%time_units)
-        call lend_text(calendar, c_calendar, options%calendar)
-        call lend_text(compression, c_compression, options%compression)
-        call lend_text(store_as, c_store_as, options%store_as)
-        if (present(significant_bits)) options%significant_bits = int(significant_bits, c_int)
-        if (present(writer_stride)) options%writer_stride = int(writer_stride, c_int)
-        if (present(buffer_bytes)) options%buffer_bytes = buffer_bytes
-        if (present(asynchronous_bytes)) options%asynchronous_bytes = asynchronous_bytes
-        if (present(steps_per_file)) options%steps_per_file = steps_per_file
-        call lend_text(stage, c_stage, options%stage)
-        if (present(stage_bytes)) options%stage_bytes = stage_bytes
-        if (present(stage_bytes_s)) options%stage_bytes_s = stage_bytes_s
-        if (present(stage_patience_s)) then
-            options%stage_patience_s = stage_patience_s
-            if (stage_patience_s == 0) options%stage_patience_s = hakobi_no
-        end if
-        options%sync = yes_or_no(sync)
-        options%asynchronous = yes_or_no(asynchronous)
-        options%overview = yes_or_no(overview)
-        options%keep_pieces = yes_or_no(keep_pieces)
-        if (present(if_exists)) then
-            options%if_exists = findloc([character(len=7) :: "replace", "resume"], if_exists, dim=1)
-            if (options%if_exists == hakobi_if_exists_fail .and. if_exists /= "fail") &
-                refused = "if_exists is '"//trim(if_exists)//"', not fail, replace or resume"
-        end if
-        if (present(hints)) then
-            call put_hints(hints, c_hints, refused)
-            options%num_hints = size(c_hints%entries, kind=c_int64_t)
-            if (size(c_hints%entries) > 0) options%hints = c_loc(c_hints%entries)
-        end if
-        if (present(attributes)) then
-            call put_attributes(attributes, c_attributes)
-            options%num_attributes = size(attributes, kind=c_int64_t)
-            if (size(attributes) > 0) options%attributes = c_loc(c_attributes%entries)
-        end if
-        if (present(axes)) then
-            call put_axes(axes, c_axes)
-            options%num_axes = size(axes, kind=c_int64_t)
-            if (size(axes) > 0) options%axes = c_loc(c_axes%entries)
-        end if
+        call lend_output_options(made, refused, method, axes, title, time_units, sync, asynchronous, writer_stride, &
+                                 buffer_bytes, keep_pieces, hints, if_exists, format, compression, significant_bits, &
+                                 asynchronous_bytes, attributes, overview, calendar, steps_per_file, stage, stage_bytes, &
+                                 stage_bytes_s, stage_patience_s, store_as)
         if (len(refused) > 0) then
             call report(c_comm_refuse(comm%handle, c_text(refused)), stat, errmsg)
         else
-            call report(c_output_create(comm%handle, c_text(trim(prefix)), options, self%handle), stat, errmsg)
+            call report(c_output_create(comm%handle, c_text(trim(prefix)), made%options, self%handle), stat, errmsg)
         end if
     end subroutine
 
@@ -327,45 +275,14 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         type(hakobi_field_id) :: field
-        type(field_definition_c) :: definition
-        type(texts_for_c), target :: texts
-        character(kind=c_char), allocatable, target :: c_store_as(:)
-        integer(int64), allocatable, target :: extents(:)
+        type(definition_for_c), target :: made
         character(len=:), allocatable :: refused
-
-        refused = ""
-        field%name = trim(name)
-        definition%type = hakobi_float64
-        if (present(type)) definition%type = type
-        if (present(global)) then
-            extents = global(size(global):1:-1)
-            definition%num_dims = size(global, kind=c_int)
-            if (size(global) > 0) definition%global = c_loc(extents)
-        end if
-        if (present(significant_bits)) definition%significant_bits = int(significant_bits, c_int)
-        if (present(components)) definition%num_components = int(components, c_int)
-        if (present(on)) then
-            definition%on = findloc([character(len=6) :: "points", "cells"], on, dim=1)
-            if (definition%on == 0) refused = "it is on "//on//", not on points or cells"
-            field%is_on_mesh = .true.
-        end if
-        definition%is_static = yes_or_no(is_static)
-        if (present(fill_value)) call lend_fill(fill_value, definition%type, definition%fill_value, refused)
-        call lend_texts(texts, name, units, long_name, standard_name, dims, compression, coordinates, attributes)
-        definition%name = texts%name_at
-        definition%units = texts%units_at
-        definition%long_name = texts%long_name_at
-        definition%standard_name = texts%standard_name_at
-        definition%dims = texts%dims_at
-        definition%compression = texts%compression_at
-        call lend_text(store_as, c_store_as, definition%store_as)
-        definition%coordinates = texts%coordinates_at
-        definition%attributes = texts%attributes_at
-        definition%num_attributes = texts%num_attributes
+        call lend_definition(made, field, refused, name, units, global, type, long_name, standard_name, dims, compression, &
+                             significant_bits, attributes, fill_value, coordinates, is_static, on, components, store_as)
         if (len(refused) > 0) then
             call report(c_output_refuse_define(self%handle, c_text("field "//trim(name)//": "//refused)), stat, errmsg)
         else
-            call report(c_output_define(self%handle, definition, field%number), stat, errmsg)
+            call report(c_output_define(self%handle, made%definition, field%number), stat, errmsg)
         end if
     end function
 
@@ -441,17 +358,12 @@ contains
         type(c_ptr), intent(in), optional :: stream
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        type(memory_layout_c) :: layout
         if (len(refused) > 0) then
             call refuse_put(self, "field "//field%name//": "//refused, stat, errmsg)
             return
         end if
-        layout%ghosts = lent%ghosts
-        layout%strides = lent%strides
-        layout%num_values = lent%num_values
-        layout%type = lent%type
-        if (present(stream)) layout%stream = stream
-        call report(c_output_put_values(self%handle, field%number, block_for_c(block), lent%data, layout), stat, errmsg)
+        call report(c_output_put_values(self%handle, field%number, block_for_c(block), lent%data, layout_for_c(lent, stream)), &
+                    stat, errmsg)
     end subroutine
 
     !> The older form: a field, or a further block of it, described with each step, as `define` and `put` say.
@@ -556,12 +468,7 @@ contains
         character(len=*), intent(in) :: text
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
-        character(len=:), allocatable :: told
-        integer(c_int) :: code
-        code = c_output_refuse(self%handle, c_text(text))
-        told = text_of(c_error_text())
-        ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open, say.
-        if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
+        call report_refused(c_output_refuse(self%handle, c_text(text)), text, stat, errmsg)
     end subroutine
 
     !> Sets the open step's mesh, before its first field; format "vtkhdf" only. Every rank puts its own part;
@@ -616,6 +523,14 @@ contains
         integer, intent(out), optional :: stat
         character(len=*), intent(inout), optional :: errmsg
         call report(c_output_end_step(self%handle), stat, errmsg)
+    end subroutine
+
+    !> Returns when every step that end_step has accepted has its final name. Collective, between steps.
+    subroutine output_flush(self, stat, errmsg)
+        class(hakobi_output), intent(inout) :: self
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        call report(c_output_flush(self%handle), stat, errmsg)
     end subroutine
 
     !> Completes pending work and releases everything. Collective; a second call does nothing.

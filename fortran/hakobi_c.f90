@@ -23,6 +23,13 @@ module hakobi_c
         integer(int64) :: count(max_dims) = 0
     end type
 
+    !> A field that `define` has defined, of use to its output alone.
+    type :: hakobi_field_id
+        integer(int64) :: number = 0
+        logical :: is_on_mesh = .false.
+        character(len=:), allocatable :: name
+    end type
+
     !> Attributes as C takes them; the texts stay where they are as long as this is there.
     type :: attributes_for_c
         type(attribute_c), allocatable :: entries(:)
@@ -259,5 +266,17 @@ contains
         if (present(stat)) return
         flush (output_unit)
         call c_end_with_error(text_of(c_error_text())//c_null_char, c_error_rank())
+    end subroutine
+
+    !> The same of a put that was refused with `text`, which end_step reports on every rank.
+    subroutine report_refused(code, text, stat, errmsg)
+        integer(c_int), intent(in) :: code
+        character(len=*), intent(in) :: text
+        integer, intent(out), optional :: stat
+        character(len=*), intent(inout), optional :: errmsg
+        character(len=:), allocatable :: told
+        told = text_of(c_error_text())
+        ! Another text than ours (C may have cut it) is why end_step does not get it: no step is open, say.
+        if (present(stat) .or. index(text, told) /= 1) call report(code, stat, errmsg)
     end subroutine
 end module

@@ -91,6 +91,23 @@ module hakobi_c_interface
         integer(c_int64_t) :: bytes = 0
     end type
 
+    type, bind(c) :: outputs_options_c
+        integer(c_size_t) :: struct_size = 56
+        type(c_ptr) :: time_units = c_null_ptr, calendar = c_null_ptr
+        integer(c_int) :: if_exists = 0, has_begin_time = 0, has_resume_at = 0
+        real(c_double) :: begin_time = 0, resume_at = 0
+    end type
+
+    type, bind(c) :: derived_field_c
+        integer(c_size_t) :: struct_size = 80
+        type(c_ptr) :: of = c_null_ptr, cell_method = c_null_ptr, name = c_null_ptr, long_name = c_null_ptr
+        type(c_ptr) :: attributes = c_null_ptr
+        integer(c_int64_t) :: num_attributes = 0
+        type(c_ptr) :: compression = c_null_ptr
+        integer(c_int) :: significant_bits = 0
+        type(c_ptr) :: store_as = c_null_ptr
+    end type
+
     type, bind(c) :: input_field_c
         integer(c_size_t) :: struct_size = 112
         type(c_ptr) :: name = c_null_ptr, type_name = c_null_ptr, dims = c_null_ptr
@@ -266,6 +283,10 @@ module hakobi_c_interface
             import
             type(c_ptr), value :: out
         end function
+        integer(c_int) function c_output_flush(out) bind(c, name="hakobi_output_flush")
+            import
+            type(c_ptr), value :: out
+        end function
         integer(c_int) function c_output_close(out) bind(c, name="hakobi_output_close")
             import
             type(c_ptr), value :: out
@@ -286,6 +307,68 @@ module hakobi_c_interface
             import
             type(c_ptr), value :: out
             type(output_times_c), intent(inout) :: times
+        end function
+        integer(c_int) function c_outputs_create(comm, prefix, options, outs) bind(c, name="hakobi_outputs_create")
+            import
+            type(c_ptr), value :: comm
+            character(kind=c_char), intent(in) :: prefix(*)
+            type(outputs_options_c), intent(in) :: options
+            type(c_ptr), intent(out) :: outs
+        end function
+        integer(c_int) function c_outputs_define(outs, definition, field) bind(c, name="hakobi_outputs_define")
+            import
+            type(c_ptr), value :: outs
+            type(field_definition_c), intent(in) :: definition
+            integer(c_int64_t), intent(inout) :: field
+        end function
+        integer(c_int) function c_outputs_add(outs, prefix, options, every, fields, num_fields) bind(c, &
+            name="hakobi_outputs_add")
+            import
+            type(c_ptr), value :: outs
+            character(kind=c_char), intent(in) :: prefix(*)
+            type(output_options_c), intent(in) :: options
+            character(kind=c_char), intent(in) :: every(*)
+            type(derived_field_c), intent(in) :: fields(*)
+            integer(c_int64_t), value :: num_fields
+        end function
+        integer(c_int) function c_outputs_resume_time(outs, is_resumed, time) bind(c, name="hakobi_outputs_resume_time")
+            import
+            type(c_ptr), value :: outs
+            integer(c_int), intent(inout) :: is_resumed
+            real(c_double), intent(inout) :: time
+        end function
+        integer(c_int) function c_outputs_begin_step(outs, time) bind(c, name="hakobi_outputs_begin_step")
+            import
+            type(c_ptr), value :: outs
+            real(c_double), value :: time
+        end function
+        integer(c_int) function c_outputs_put(outs, field, block, data, layout) bind(c, name="hakobi_outputs_put")
+            import
+            type(c_ptr), value :: outs
+            integer(c_int64_t), value :: field
+            type(block_c), intent(in) :: block
+            type(c_ptr), value :: data
+            type(memory_layout_c), intent(in) :: layout
+        end function
+        integer(c_int) function c_outputs_end_step(outs) bind(c, name="hakobi_outputs_end_step")
+            import
+            type(c_ptr), value :: outs
+        end function
+        integer(c_int) function c_outputs_checkpoint(outs) bind(c, name="hakobi_outputs_checkpoint")
+            import
+            type(c_ptr), value :: outs
+        end function
+        integer(c_int) function c_outputs_close(outs) bind(c, name="hakobi_outputs_close")
+            import
+            type(c_ptr), value :: outs
+        end function
+        subroutine c_outputs_free(outs) bind(c, name="hakobi_outputs_free")
+            import
+            type(c_ptr), value :: outs
+        end subroutine
+        type(c_ptr) function c_outputs_explain(outs) bind(c, name="hakobi_outputs_explain")
+            import
+            type(c_ptr), value :: outs
         end function
         integer(c_int) function c_input_open(comm, prefix, options, in) bind(c, name="hakobi_input_open")
             import
@@ -697,6 +780,16 @@ module hakobi_c_interface
         integer(c_int) function c_output_refuse(out, text) bind(c, name="hakobi_output_refuse")
             import
             type(c_ptr), value :: out
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_outputs_refuse_add(outs, text) bind(c, name="hakobi_outputs_refuse_add")
+            import
+            type(c_ptr), value :: outs
+            character(kind=c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_outputs_refuse(outs, text) bind(c, name="hakobi_outputs_refuse")
+            import
+            type(c_ptr), value :: outs
             character(kind=c_char), intent(in) :: text(*)
         end function
         integer(c_int) function c_input_refuse(in, text) bind(c, name="hakobi_input_refuse")

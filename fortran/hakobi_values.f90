@@ -114,6 +114,18 @@ contains
         end if
     end subroutine
 
+    !> How values that were lent lie in memory. `stream`: of a GPU.
+    function layout_for_c(lent, stream) result(layout)
+        type(field_c), intent(in) :: lent
+        type(c_ptr), intent(in), optional :: stream
+        type(memory_layout_c) :: layout
+        layout%ghosts = lent%ghosts
+        layout%strides = lent%strides
+        layout%num_values = lent%num_values
+        layout%type = lent%type
+        if (present(stream)) layout%stream = stream
+    end function
+
     !> A fill value for C, or why it is none for values of `type`.
     subroutine lend_fill(fill_value, type, pointer, refused)
         type(*), intent(in), target :: fill_value(..)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
     from hakobi.fields import Block, FieldId
     from hakobi.input import Input, InputField
     from hakobi.mesh import InputMesh, MeshPart
-    from hakobi.output import Axis, Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
+    from hakobi.output import Comm, Output, dims_of_ranks, gather_pieces, output_methods, split
+    from hakobi.output_options import Axis
+    from hakobi.outputs import Derived, Outputs
     from hakobi.store import Store, open_store
     from hakobi.topology import Reordering, Topology, reordered
     from hakobi.uncaught import report_errors
@@ -29,13 +31,14 @@ if TYPE_CHECKING:  # what _EXPORTS fetches, for type checkers and editors
 
 #: Public name -> module that has it.
 _EXPORTS = {
-    "Axis": "hakobi.output",
+    "Axis": "hakobi.output_options",
     "Block": "hakobi.fields",
     "BufferArray": "hakobi.exchange",
     "BufferArrays": "hakobi.exchange",
     "CollectivePlan": "hakobi.collectives",
     "Collectives": "hakobi.collectives",
     "Comm": "hakobi.output",
+    "Derived": "hakobi.outputs",
     "ExistsError": "hakobi.errors",
     "FieldId": "hakobi.fields",
     "FormatError": "hakobi.errors",
@@ -48,6 +51,7 @@ _EXPORTS = {
     "InputMesh": "hakobi.mesh",
     "MeshPart": "hakobi.mesh",
     "Output": "hakobi.output",
+    "Outputs": "hakobi.outputs",
     "Reordering": "hakobi.topology",
     "RunError": "hakobi.errors",
     "StorageError": "hakobi.errors",
@@ -71,6 +75,7 @@ __all__ = [
     "CollectivePlan",
     "Collectives",
     "Comm",
+    "Derived",
     "ExistsError",
     "FieldId",
     "FormatError",
@@ -83,6 +88,7 @@ __all__ = [
     "InputMesh",
     "MeshPart",
     "Output",
+    "Outputs",
     "Reordering",
     "RunError",
     "StorageError",

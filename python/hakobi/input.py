@@ -32,7 +32,8 @@ from hakobi.device_arrays import AnyArray, lend
 from hakobi.errors import HakobiError, InputError
 from hakobi.fields import Block, block_for_c
 from hakobi.mesh import InputMesh, MeshPart, input_mesh_of_c, mesh_part_of_c
-from hakobi.output import Axis, Comm, handle_of
+from hakobi.output import Comm, handle_of
+from hakobi.output_options import Axis
 
 if TYPE_CHECKING:
     import xarray

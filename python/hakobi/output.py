@@ -20,32 +20,29 @@ import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from types import TracebackType
 from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from hakobi import _library
-from hakobi._capi import CONSTANTS, AxisC, BlockC, OutputOptionsC, OutputTimesC
+from hakobi._capi import BlockC, OutputTimesC
 from hakobi._library import TYPES, check, load, shown
 from hakobi.attributes import (
     AttributeLike,
     attributes_for_c,
     fill_value_for_c,
-    hints_for_c,
     int_for_c,
     printable,
     text_for_c,
     yes_or_no,
 )
 from hakobi.device_arrays import AnyArray, lend
-from hakobi.errors import InputError, unknown_name
-from hakobi.fields import Block, FieldId, definition_for_c, field_of, names_for_c, values_for_c
+from hakobi.errors import InputError
+from hakobi.fields import Block, FieldId, definition_for_c, field_of, names_for_c
 from hakobi.mesh import field_for_c, mesh_for_c, points_for_c
-
-#: Output.create's `if_exists` -> HAKOBI_IF_EXISTS_FAIL, …
-IF_EXISTS = {name: CONSTANTS[f"IF_EXISTS_{name.upper()}"] for name in ("fail", "replace", "resume")}
+from hakobi.output_options import Axis, options_for_c
+from hakobi.step_writer import StepWriter
 
 
 class _Mpi4pyComm(Protocol):
@@ -105,26 +102,6 @@ def handle_of(comm: Comm) -> ctypes.c_void_p:
     if not isinstance(comm, Comm):
         raise InputError(f"comm is a {type(comm).__name__}, not a hakobi.Comm: hakobi.Comm.duplicate(comm) makes one")
     return comm._handle
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A dimension and its CF coordinate variable; complete and equal on every rank.
-
-    `attributes`: further ones, such as `{"positive": "down", "axis": "Z"}` for a vertical axis. `Axis("time", "", [],
-    attributes={"bounds": "time_bnds"})` has those of the variable time, whose values are those of `begin_step`.
-    """
-
-    name: str
-    units: str
-    values: Sequence[float] | npt.NDArray[np.floating[Any]]
-    standard_name: str = ""
-    attributes: Mapping[str, AttributeLike] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        num = len(self.values)
-        span = f": {self.values[0]:g} to {self.values[-1]:g}" if num else ""
-        return shown(self, f"{self.name}, {num} values in {self.units!r}{span}")
 
 
 @dataclass(frozen=True)
@@ -196,7 +173,7 @@ def gather_pieces(path: str | PathLike[str]) -> GatherResult:
         library.hakobi_gather_result_free(handle)
 
 
-class Output:
+class Output(StepWriter):
     """Writes time steps, one NetCDF-4 file with CF conventions per step: `<prefix>_000000.nc`, …
 
     As a context manager it is closed at the end of the block. If the block raises, the output is left without
@@ -204,15 +181,13 @@ class Output:
     that were ended.
     """
 
+    _calls, _closed = "hakobi_output", "the output is closed"
+
     def __init__(self, handle: ctypes.c_void_p, prefix: str) -> None:
-        self._library = load()
-        self._handle = handle
-        self._prefix = prefix
-        self._lent: list[object] = []  # the open step's arrays: alive until end_step returns
+        super().__init__(handle, prefix)
         self._mesh_counts = (0, 0)  # this rank's points and cells
-        self._is_open = False  # between begin_step and end_step
         self._last_times: OutputTimes | None = None  # these: what close has left
-        self._last_method = self._last_explanation = ""
+        self._last_method = ""
 
     def __repr__(self) -> str:
         state = "a step is open" if self._is_open else "open" if self._handle else "closed"
@@ -279,33 +254,34 @@ class Output:
         # An error of this side is raised on every rank.
         try:
             path = text_for_c("prefix", fspath(prefix))
-            options = _options_for_c(
-                axes,
-                attributes or {},
-                hints or {},
-                if_exists,
-                {
-                    "method": method,
-                    "format": format,
-                    "title": title,
-                    "time_units": time_units,
-                    "calendar": calendar,
-                    "compression": compression,
-                    "store_as": store_as,
-                },
+            options = options_for_c(
+                method=method,
+                format=format,
+                axes=axes,
+                title=title,
+                attributes=attributes,
+                time_units=time_units,
+                calendar=calendar,
+                compression=compression,
+                significant_bits=significant_bits,
+                store_as=store_as,
+                sync=sync,
+                asynchronous=asynchronous,
+                asynchronous_bytes=asynchronous_bytes,
+                writer_stride=writer_stride,
+                buffer_bytes=buffer_bytes,
+                keep_pieces=keep_pieces,
+                if_exists=if_exists,
+                overview=overview,
+                steps_per_file=steps_per_file,
+                stage=stage,
+                stage_bytes=stage_bytes,
+                stage_bytes_s=stage_bytes_s,
+                stage_patience_s=stage_patience_s,
+                hints=hints,
             )
-            options.significant_bits = int_for_c(significant_bits)
-            options.writer_stride = int_for_c(writer_stride)
-            options.asynchronous_bytes = int_for_c(asynchronous_bytes, 64)
-            options.buffer_bytes = int_for_c(buffer_bytes, 64)
-            options.steps_per_file = _steps_per_file_for_c(steps_per_file)
-            options.stage = text_for_c("stage", fspath(stage)) or None
-            options.stage_bytes, options.stage_bytes_s = int_for_c(stage_bytes, 64), int_for_c(stage_bytes_s, 64)
-            options.stage_patience_s = 0 if stage_patience_s is None else int_for_c(stage_patience_s, 64) or -1
         except (InputError, TypeError) as error:
             check(library, library.hakobi_comm_refuse(handle_of(comm), printable(str(error))))
-        options.sync, options.overview = yes_or_no(sync), yes_or_no(overview)
-        options.keep_pieces, options.asynchronous = yes_or_no(keep_pieces), yes_or_no(asynchronous)
         check(library, library.hakobi_output_create(handle_of(comm), path, options, handle))
         return cls(handle, fspath(prefix))
 
@@ -377,9 +353,7 @@ class Output:
 
     def begin_step(self, time: float) -> None:
         """Opens the next step at model time `time`, in time_units. Every rank calls it; it does not communicate."""
-        self._require_open("begin_step")
-        check(self._library, self._library.hakobi_output_begin_step(self._handle, time))
-        self._is_open = True
+        self._begin_step(time)
 
     @overload
     def put(self, field: FieldId, block: Block | None, values: AnyArray | None, *, stream: Any = None) -> None: ...
@@ -426,18 +400,10 @@ class Output:
         """
         self._require_step("put")
         is_defined = "field" in named or (bool(given) and isinstance(given[0], FieldId))
-        (self._put_values if is_defined else self._put_described)(*given, **named)
+        (self._put_defined if is_defined else self._put_described)(*given, **named)
 
-    def _put_values(self, field: FieldId, block: Block | None, values: AnyArray | None, stream: Any = None) -> None:
-        try:
-            num_elements = self._mesh_counts[field.on == "cells"]
-            block_c, address, layout, keep = values_for_c(field, block, values, stream, num_elements)
-        except (InputError, TypeError) as error:
-            self._library.hakobi_output_refuse(self._handle, printable(f"field {field.name}: {error}"))
-            return
-        self._lent.append(keep)
-        # Its code is end_step's to report.
-        self._library.hakobi_output_put_values(self._handle, field.number, block_c, address, layout)
+    def _put_defined(self, field: FieldId, block: Block | None, values: AnyArray | None, stream: Any = None) -> None:
+        self._put_values(field, block, values, stream, self._mesh_counts[field.on == "cells"])
 
     def _put_described(
         self,
@@ -479,7 +445,7 @@ class Output:
             lent.coordinates = names_for_c("a coordinate's name", coordinates)
             lent.is_static = yes_or_no(is_static)
         except (InputError, TypeError) as error:
-            self._library.hakobi_output_refuse(self._handle, printable(f"field {name}: {error}"))
+            self._refuse(f"field {name}: {error}")
             return
         self._lent.append(array.keep)
         self._library.hakobi_output_put(self._handle, lent)  # its code is end_step's to report
@@ -512,7 +478,7 @@ class Output:
             lent = points_for_c(points)
             mesh = mesh_for_c(lent, connectivity, offsets, types, ghosts, motion, first_number)
         except (InputError, TypeError) as error:
-            self._library.hakobi_output_refuse(self._handle, printable(str(error)))
+            self._refuse(str(error))
             return
         self._mesh_counts = (lent.array.shape[0], types.size)
         self._lent += [lent.keep, connectivity, offsets, types, *([] if ghosts is None else [ghosts])]
@@ -526,20 +492,11 @@ class Output:
             if lent.array.shape[0] != self._mesh_counts[0]:
                 raise InputError(f"the mesh: {lent.array.shape[0]} points are put of its {self._mesh_counts[0]}")
         except InputError as error:
-            self._library.hakobi_output_refuse(self._handle, printable(str(error)))
+            self._refuse(str(error))
             return
         self._lent.append(lent.keep)
         dtype, address, num = TYPES[lent.array.dtype.name], lent.array.ctypes.data, lent.array.shape[0]
         self._library.hakobi_output_put_points(self._handle, dtype, address, num)
-
-    def _require_open(self, call: str) -> None:
-        if not self._handle:
-            raise InputError(f"{call}: the output is closed", code="invalid_argument")
-
-    def _require_step(self, call: str) -> None:
-        if not self._is_open:
-            closed = "" if self._handle else ": the output is closed"
-            raise InputError(f"{call}: no step is open (begin_step){closed}", code="invalid_argument")
 
     def end_step(self) -> None:
         """Writes the step. Collective. On return, or after a later call if hidden, the file has its final name.
@@ -548,12 +505,15 @@ class Output:
         (an exception that leaves `with`, sys.exit) MPI_Finalize completes it; after a signal or an abort the next
         Input.open, if_exists="resume" or `hakobi gather` does, if it was stored, and names it otherwise.
         """
-        self._require_open("end_step")
-        try:
-            check(self._library, self._library.hakobi_output_end_step(self._handle))
-        finally:
-            self._is_open = False
-            self._lent.clear()
+        self._end_step()
+
+    def flush(self) -> None:
+        """Returns when every step that end_step has accepted has its final name. Collective, between steps.
+
+        Raises the errors of hidden steps, as end_step does.
+        """
+        self._require_open("flush")
+        check(self._library, self._library.hakobi_output_flush(self._handle))
 
     def close(self) -> None:
         """Completes pending work and releases everything. Collective; a second call does nothing."""
@@ -594,26 +554,7 @@ class Output:
 
     def explain(self) -> str:
         """How the steps are written and why, for people; after close also how long the run waited for output."""
-        if self._handle:
-            self._last_explanation = self._library.hakobi_output_explain(self._handle).decode()
-        return self._last_explanation
-
-    def __enter__(self) -> Output:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._free()
-
-    def _free(self) -> None:
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        self._library.hakobi_output_free(handle)
-        self._is_open = False
-        self._lent.clear()
+        return self._explained()
 
 
 def _texts(entry: Any) -> Iterable[str]:
@@ -621,58 +562,3 @@ def _texts(entry: Any) -> Iterable[str]:
     while (text := entry(index)) is not None:
         yield text.decode()
         index += 1
-
-
-def _steps_per_file_for_c(steps: int | str | None) -> int:
-    """HAKOBI_ALL_STEPS of "all"; 0 of None."""
-    if steps is None:
-        return 0
-    if steps == "all":
-        return (1 << 63) - 1
-    if isinstance(steps, str) or int_for_c(steps, 64) < 1:
-        raise InputError(f"steps_per_file is {steps!r}: give a number of steps, at least 1, or 'all'")
-    return int_for_c(steps, 64)
-
-
-def _options_for_c(
-    axes: Iterable[Axis],
-    attributes: Mapping[str, AttributeLike],
-    hints: Mapping[str, str],
-    if_exists: str,
-    texts: Mapping[str, str],
-) -> OutputOptionsC:
-    """Options that are no numbers, for C. Raises InputError."""
-    if if_exists not in IF_EXISTS:
-        raise unknown_name("if_exists", str(if_exists), IF_EXISTS)
-    axes_c = [_axis_for_c(axis) for axis in axes]
-    return OutputOptionsC(
-        if_exists=IF_EXISTS[if_exists],
-        axes=(AxisC * len(axes_c))(*axes_c),
-        num_axes=len(axes_c),
-        attributes=attributes_for_c(attributes),
-        num_attributes=len(attributes),
-        hints=hints_for_c(hints),
-        num_hints=len(hints),
-        **{name: text_for_c(name, text) for name, text in texts.items()},
-    )
-
-
-def _axis_for_c(axis: Axis) -> AxisC:
-    """The axis for C; the structure keeps its values alive. Raises InputError."""
-    name, units = text_for_c("an axis's name", axis.name), text_for_c(f"axis {axis.name}: units", axis.units)
-    standard_name = text_for_c(f"axis {axis.name}: standard_name", axis.standard_name)
-    try:
-        values = np.asarray(axis.values, dtype=np.float64)
-        if values.ndim != 1:
-            raise InputError(f"it has {values.ndim} dimensions")
-    except (TypeError, ValueError, InputError) as error:
-        raise InputError(f"axis {axis.name}: values are not a list of numbers: {error}") from error
-    return AxisC(
-        name=name,
-        units=units,
-        standard_name=standard_name,
-        values=(ctypes.c_double * values.size)(*values.tolist()),
-        num_values=values.size,
-        attributes=attributes_for_c(axis.attributes),
-        num_attributes=len(axis.attributes),
-    )

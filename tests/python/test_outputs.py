@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import xarray
 
 import hakobi
-from building import FLAVOUR, needs_build
+from building import FLAVOUR, ROOT, build, needs_build
 from hakobi import launch
 from hakobi.programs import Program
 from running import run_python
@@ -229,3 +230,17 @@ out.close()
 
 def test_a_derived_field_is_shown_as_it_is_made() -> None:
     assert "cell_method='mean'" in repr(hakobi.Derived("t", "mean"))
+
+
+@pytest.mark.once
+def test_the_guides_program_makes_what_the_guide_says(tmp_path: Path) -> None:
+    found = re.search(r"^```cpp\n(.*?)^```$", (ROOT / "docs" / "outputs.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert found
+    program = build("cpp", found.group(1), tmp_path / "program")
+    done = launch.run(Program(program, FLAVOUR), (), 2, timeout_s=60, folder=tmp_path)
+    assert done.status == 0, done.stderr
+    with xarray.open_dataset(tmp_path / "hourly.series.nc") as data:
+        assert data.t.shape == (49, 60, 40)
+    with xarray.open_dataset(tmp_path / "daily.series.nc") as data:
+        assert data.t_mean.shape == (2, 60, 40)
+        assert data.t_maximum.max() == 327

@@ -184,4 +184,6 @@ def _behind(name: str, module: Module) -> Iterator[str]:
 
 def _object(type_name: str) -> str:
     """The name of a type's objects in the examples: `out` for hakobi_output."""
-    return {"hakobi_output": "out", "hakobi_input": "in"}.get(type_name, type_name.removeprefix("hakobi_"))
+    return {"hakobi_output": "out", "hakobi_outputs": "outs", "hakobi_input": "in"}.get(
+        type_name, type_name.removeprefix("hakobi_")
+    )

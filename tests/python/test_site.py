@@ -63,6 +63,7 @@ QUESTIONS = {
     "How do I start it by srun?": ("docs/questions", "srun -n 64 ./solver"),
     "The disk is full.": ("docs/questions", "throws no_space on every rank"),
     "How do I archive a GRIB file?": ("docs/questions", "hakobi store archive forecast"),
+    "How do I write a daily mean?": ("docs/outputs", "its daily mean and its monthly extremes"),
 }
 
 
@@ -71,6 +72,7 @@ QUESTIONS = {
 SEARCHES = {
     "can I use it with HDF5": ("docs/questions", "docs/drop-in"),
     "is it faster than PnetCDF": ("docs/questions", "docs/compared"),
+    "monthly mean and maximum": ("docs/outputs",),
     "which file system": ("docs/questions", "docs/platforms", "docs/storage"),
     "my job was killed, how do I continue": ("docs/questions", "docs/steps"),
     "how do I install it without root": ("docs/install",),
@@ -194,7 +196,7 @@ def test_the_reference_has_every_header_module_and_name_once() -> None:
     gathered = {"hakobi.hpp", "export.hpp", "bindings.h"}  # includes the others; macros; not for programs
     assert referenced(r"\{doxygenfile\} (\S+)") == sorted(set(headers) - gathered)
     modules = [path.stem for path in (ROOT / "fortran").glob("hakobi*.f90")]
-    shared = {"hakobi_c", "hakobi_c_interface", "hakobi_values"}
+    shared = {"hakobi_c", "hakobi_c_interface", "hakobi_options", "hakobi_values"}
     assert referenced(r"fortran-contracts:: (\w+)") == sorted(set(modules) - shared)
     assert referenced(r"auto\w+:: hakobi\.(\w+)") == sorted(set(hakobi.__all__) - {"__version__"})
 

@@ -15,8 +15,10 @@ namespace {
 using Kind = CellMethod::Kind;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-/// Elements that are converted at a time: a few pages of the first-level cache.
-constexpr std::int64_t most_in_chunk = 512;
+/// Elements at a time. Arrays of one size lie alike in their pages: the further one is walked before the
+/// next, the more of their lines want the same place of the first cache (1.1 times what moves the memory, and
+/// 2 with 1024).
+constexpr std::int64_t most_in_chunk = 128;
 
 template <class T>
 void convert(const std::byte* values, std::int64_t stride_bytes, std::int64_t num, double* converted) {
@@ -62,19 +64,47 @@ inline void add_to(double& sum, double& rest, double addend) {
     sum = total;
 }
 
-/// `addend_of(i)` is added to the sums.
-template <class Addend>
-void add_all(double* sums, double* rests, std::int64_t num, Addend addend_of) {
-    for (std::int64_t i = 0; i < num; ++i) add_to(sums[i], rests[i], addend_of(i));
+// Loops that compilers make vectors of, wider ones where the processor has them: with the same bits.
+#ifdef HAKOBI_CLONES
+#define HAKOBI_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define HAKOBI_WIDE
+#endif
+
+HAKOBI_WIDE void add_all(double* __restrict sums, double* __restrict rests, const double* __restrict values,
+                         std::int64_t num, double weight) {
+    if (weight == 1) {
+        for (std::int64_t i = 0; i < num; ++i) add_to(sums[i], rests[i], values[i]);
+    } else {
+        for (std::int64_t i = 0; i < num; ++i) add_to(sums[i], rests[i], weight * values[i]);
+    }
 }
 
-/// `is_better(a, b)`: a takes b's place. What is not there yet is NaN, and what is missing.
-template <class Better>
-void keep_best(double* best, const double* values, std::int64_t num, Better is_better) {
+/// The same where each value has its weight, 0 where it is missing. `is_weighted`: else the sum is of values.
+HAKOBI_WIDE void add_present(double* __restrict sums, double* __restrict rests,
+                             const double* __restrict values, const double* __restrict weights,
+                             std::int64_t num, bool is_weighted) {
     for (std::int64_t i = 0; i < num; ++i) {
-        const bool takes = is_better(values[i], best[i]) | std::isnan(best[i]);
-        best[i] = takes ? values[i] : best[i];
+        const double value = is_weighted ? weights[i] * values[i] : values[i];
+        add_to(sums[i], rests[i], weights[i] == 0 ? 0 : value);
     }
+}
+
+// What is not there yet is NaN, and what is missing.
+HAKOBI_WIDE void keep_least(double* __restrict least, const double* __restrict values, std::int64_t num) {
+    for (std::int64_t i = 0; i < num; ++i)
+        least[i] = (values[i] < least[i]) | (least[i] != least[i]) ? values[i] : least[i];
+}
+HAKOBI_WIDE void keep_greatest(double* __restrict greatest, const double* __restrict values,
+                               std::int64_t num) {
+    for (std::int64_t i = 0; i < num; ++i)
+        greatest[i] = (values[i] > greatest[i]) | (greatest[i] != greatest[i]) ? values[i] : greatest[i];
+}
+
+HAKOBI_WIDE std::int64_t num_nans(const double* values, std::int64_t num) {
+    std::int64_t found = 0;
+    for (std::int64_t i = 0; i < num; ++i) found += static_cast<std::int64_t>(values[i] != values[i]);
+    return found;
 }
 
 /// (sum + rest) / weight, rounded once but for the last bit.
@@ -95,7 +125,6 @@ struct Accumulator::Chunk {
     const double* weights = nullptr;  ///< null: all have `weight`; else 0 where a value is missing
 
     [[nodiscard]] double weight_of(std::int64_t i) const { return weights == nullptr ? weight : weights[i]; }
-    [[nodiscard]] double value_or_0(std::int64_t i) const { return weight_of(i) == 0 ? 0 : values[i]; }
 };
 
 Accumulator::Accumulator(std::span<const CellMethod> methods, const std::optional<FillValue>& missing) {
@@ -167,9 +196,7 @@ std::int64_t Accumulator::memory_bytes() const {
 std::int64_t Accumulator::mark_missing(std::span<double> values) const {
     if (missing_ && !std::isnan(*missing_))
         for (double& value : values) value = value == *missing_ ? none : value;
-    std::int64_t num = 0;
-    for (const double value : values) num += static_cast<std::int64_t>(std::isnan(value));
-    return num;
+    return num_nans(values.data(), std::ssize(values));
 }
 
 void Accumulator::add(ValueType type, const std::byte* values, std::int64_t stride_bytes, std::int64_t num,
@@ -178,19 +205,29 @@ void Accumulator::add(ValueType type, const std::byte* values, std::int64_t stri
     double converted[most_in_chunk], weights[most_in_chunk];
     for (std::int64_t begin = 0; begin < num; begin += most_in_chunk) {
         const std::int64_t count = std::min(most_in_chunk, num - begin);
-        convert(type, values + begin * stride_bytes, stride_bytes, count, converted);
-        const std::int64_t num_missing = mark_missing({converted, static_cast<std::size_t>(count)});
+        const std::byte* const from = values + begin * stride_bytes;
+        const bool is_there = type == ValueType::float64 && stride_bytes == sizeof(double) &&
+                              (!missing_ || std::isnan(*missing_));
+        const double* doubles = converted;
+        std::int64_t num_missing = 0;
+        if (is_there) {
+            doubles = reinterpret_cast<const double*>(from);
+            num_missing = num_nans(doubles, count);
+        } else {
+            convert(type, from, stride_bytes, count, converted);
+            num_missing = mark_missing({converted, static_cast<std::size_t>(count)});
+        }
         num_missing_ += num_missing;
         if (num_missing > 0 && !has_weights()) {
             keep_weights();
             std::fill_n(weights_.values.begin(), first + begin,
                         weight_ + weight);  // this put's, before these
         }
-        Chunk chunk{.first = first + begin, .num = count, .weight = weight, .values = converted};
+        Chunk chunk{.first = first + begin, .num = count, .weight = weight, .values = doubles};
         if (has_weights()) {
             std::fill_n(weights, count, weight);
             if (num_missing > 0)
-                for (std::int64_t i = 0; i < count; ++i) weights[i] = std::isnan(converted[i]) ? 0 : weight;
+                for (std::int64_t i = 0; i < count; ++i) weights[i] = std::isnan(doubles[i]) ? 0 : weight;
             chunk.weights = weights;
         }
         add_chunk(chunk);
@@ -205,20 +242,15 @@ void Accumulator::add_chunk(const Chunk& chunk) {
         double* const part = parts_[p].values.data() + chunk.first;
         const auto next = [&] { return parts_[p + 1].values.data() + chunk.first; };
         const Role role = parts_[p].role;
-        if (role == Role::least)
-            keep_best(part, values, num, [](double a, double b) { return a < b; });
-        else if (role == Role::greatest)
-            keep_best(part, values, num, [](double a, double b) { return a > b; });
+        if (role == Role::least) keep_least(part, values, num);
+        if (role == Role::greatest) keep_greatest(part, values, num);
         if (chunk.weight == 0) continue;  // it stands for no time
-        if (role == Role::weighted_sum && chunk.weights != nullptr) {
-            add_all(part, next(), num,
-                    [&](std::int64_t i) { return chunk.weights[i] * chunk.value_or_0(i); });
-        } else if (role == Role::weighted_sum) {
-            add_all(part, next(), num, [&](std::int64_t i) { return chunk.weight * values[i]; });
-        } else if (role == Role::sum && chunk.weights != nullptr) {
-            add_all(part, next(), num, [&](std::int64_t i) { return chunk.value_or_0(i); });
-        } else if (role == Role::sum) {
-            add_all(part, next(), num, [&](std::int64_t i) { return values[i]; });
+        if (role == Role::weighted_sum || role == Role::sum) {
+            const bool is_weighted = role == Role::weighted_sum;
+            if (chunk.weights != nullptr)
+                add_present(part, next(), values, chunk.weights, num, is_weighted);
+            else
+                add_all(part, next(), values, num, is_weighted ? chunk.weight : 1);
         } else if (role == Role::above) {
             const double above = parts_[p].above;
             for (std::int64_t i = 0; i < num; ++i) part[i] += values[i] > above ? 1.0 : 0.0;

@@ -90,7 +90,7 @@ HAKOBI_WIDE void add_present(double* __restrict sums, double* __restrict rests,
     }
 }
 
-// What is not there yet is NaN, and what is missing.
+// NaN stands for what is not there yet, and for what is missing.
 HAKOBI_WIDE void keep_least(double* __restrict least, const double* __restrict values, std::int64_t num) {
     for (std::int64_t i = 0; i < num; ++i)
         least[i] = (values[i] < least[i]) | (least[i] != least[i]) ? values[i] : least[i];

@@ -17,7 +17,9 @@ class Quiet {
         ::dup2(nowhere, STDERR_FILENO);
         ::close(nowhere);
     }
-    ~Quiet() { ::dup2(kept_stderr(), STDERR_FILENO); }
+    ~Quiet() {
+        ::dup2(kept_stderr(), STDERR_FILENO);
+    }
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
 

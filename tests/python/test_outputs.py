@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import random
 import re
 import sys
 from pathlib import Path
@@ -155,6 +157,61 @@ comm.free()
     expected = steps_in(tmp_path / "whole")
     assert len(expected) == 15 + 2 + 1
     assert steps_in(tmp_path / "killed") == expected
+
+
+#: A run of 40 steps, with a checkpoint after each third; a rank kills itself in a step, or none does.
+KILLED = """
+from mpi4py import MPI
+import signal
+comm = hakobi.Comm.duplicate(MPI.COMM_WORLD)
+victim, step_of_death, is_late = (int(text) for text in sys.argv[1:])
+outs, t = outputs(comm, "resume")
+block = hakobi.split(SHAPE, comm.size, comm.rank)
+for step in range(0 if outs.resume_time is None else int(outs.resume_time) + 1, 41):
+    dies = comm.rank == victim and step == step_of_death
+    outs.begin_step(step)
+    outs.put(t, block, np.ascontiguousarray(values_of(step)[block.slices]))
+    if dies and not is_late:
+        os.kill(os.getpid(), signal.SIGKILL)
+    outs.end_step()
+    if dies:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if step % 3 == 2:
+        outs.checkpoint()
+outs.close()
+comm.free()
+"""
+
+#: HAKOBI_OUTPUT_KILLS=40 kills in each step; without it the suite kills in some.
+NUM_KILLS = int(os.environ.get("HAKOBI_OUTPUT_KILLS", "3"))
+
+
+@pytest.mark.timeout(60 + 20 * NUM_KILLS)
+def test_a_run_killed_in_any_step_writes_the_same_bytes(tmp_path: Path, mpi4py_environment: dict[str, str]) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(PROGRAM + KILLED)
+
+    def run(folder: Path, ranks: int, *arguments: int) -> launch.Finished:
+        folder.mkdir(exist_ok=True)
+        return launch.run(
+            Program(Path(sys.executable), FLAVOUR),
+            [str(script), *map(str, arguments)],
+            ranks,
+            timeout_s=60,
+            extra_environment=mpi4py_environment,
+            folder=folder,
+        )
+
+    assert run(tmp_path / "whole", 1, -1, -1, 0).status == 0
+    expected = steps_in(tmp_path / "whole")
+    assert len(expected) == 41 + 6 + 1
+    draw = random.Random(4)
+    for number, step in enumerate(sorted(draw.sample(range(1, 41), NUM_KILLS))):
+        folder, ranks, is_late = tmp_path / f"killed_{step}", 1 + number % 2, draw.randrange(2)
+        assert run(folder, ranks, draw.randrange(ranks), step, is_late).status != 0
+        resumed = run(folder, 2 - number % 2, -1, -1, 0)
+        assert resumed.status == 0, (step, is_late, resumed.stderr)
+        assert steps_in(folder) == expected, (step, is_late, ranks)
 
 
 REFUSED = """

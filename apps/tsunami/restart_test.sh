@@ -85,6 +85,11 @@ for file in $(ls whole | grep -v state); do
     file=whole/$file
     cmp "$file" "killed/${file#whole/}" || fail "$file differs"
 done
+# The last state is not of the last step.
+mkdir ended
+run 2 ended/run --json ended.jsonl --steps-out 5 --statistics-every 1 || fail "a run of five steps"
+run 3 ended/run --json ended.jsonl --steps-out 5 --statistics-every 1 --restart || fail "a run that has ended is not restarted"
+grep -q ', from 0.8 h on, ' log || fail "it does not go on from its last state"
 same=$(sed 's/.*\("mass_relative_change":[^,]*,"eta_checksum":"[^"]*"\).*/\1/' record.jsonl | sort -u | wc -l)
 [ "$same" -eq 1 ] || { cat record.jsonl; fail "the results differ"; }
 run 2 whole/run --restart --hours 2 && fail "steps at other times are accepted"

@@ -217,6 +217,17 @@ std::optional<std::int64_t> step_at(const Input& input, double time_s) {
     return input.steps()[static_cast<std::size_t>(found - input.times().begin())];
 }
 
+/// The time of the last step that holds a state; none where there is none. Collective.
+std::optional<double> last_state_s(const Comm& comm, const Options& options) {
+    Input input = Input::open(comm, options.prefix, {.hints = options.output.hints});
+    const std::optional<std::int64_t> step = State::last_step(input);
+    std::optional<double> time_s;
+    const auto at = std::ranges::find(input.steps(), step.value_or(-1)) - input.steps().begin();
+    if (step) time_s = input.times()[static_cast<std::size_t>(at)];
+    input.close();
+    return time_s;
+}
+
 /// Sets the simulation to the last state that the series holds, or with statistics to that of their
 /// checkpoint; without one it begins again. Collective; throws alike on every rank.
 Restart restart(const Comm& comm, const Options& options, std::span<const double> times_s, State& state,
@@ -290,7 +301,10 @@ void run(const Comm& comm, const Options& options) {
     std::optional<Statistics> statistics;
     if (options.statistics_every > 0) {
         const double interval_s = times_s[0] * options.statistics_every;
-        as_input([&] { statistics.emplace(comm, *simulation, options, output_options, interval_s); });
+        as_input([&] {
+            const auto resume_at_s = options.is_restart ? last_state_s(comm, options) : std::nullopt;
+            statistics.emplace(comm, *simulation, options, output_options, interval_s, resume_at_s);
+        });
     }
     if (options.is_restart) {
         restarted = as_input(

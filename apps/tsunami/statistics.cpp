@@ -2,18 +2,36 @@
 
 #include <array>
 #include <charconv>
+#include <hakobi/error.hpp>
 #include <limits>
 #include <span>
 #include <string>
 
 namespace hakobi::tsunami {
 
+namespace {
+
+Outputs made(const Comm& comm, const std::string& prefix, OutputsOptions options) {
+    try {
+        return Outputs::create(comm, prefix, options);
+    } catch (const Error& error) {
+        if (!options.resume_at || error.code() != ErrorCode::not_found) throw;
+    }
+    options.resume_at.reset();
+    return Outputs::create(comm, prefix, options);
+}
+
+}  // namespace
+
 Statistics::Statistics(const Comm& comm, const Simulation& simulation, const Options& options,
-                       const OutputOptions& output_options, double interval_s)
+                       const OutputOptions& output_options, double interval_s,
+                       std::optional<double> resume_at_s)
     : simulation_(simulation),
-      outputs_(Outputs::create(
-          comm, options.prefix + "_statistics.state",
-          {.time_units = output_options.time_units, .begin_time = 0, .if_exists = output_options.if_exists})),
+      outputs_(made(comm, options.prefix + "_statistics.state",
+                    {.time_units = output_options.time_units,
+                     .begin_time = 0,
+                     .if_exists = output_options.if_exists,
+                     .resume_at = resume_at_s})),
       values_(static_cast<std::size_t>(simulation.block().num_elements())) {
     eta_ = outputs_.define({.name = "eta",
                             .units = "m",

@@ -12,10 +12,11 @@ namespace hakobi::tsunami {
 /// `<prefix>_statistics_000000.nc`. Where a cell was dry does not count.
 class Statistics {
   public:
-    /// `options`: of the steps' own output. Intervals are `interval_s` long; a run that resumes goes on from
-    /// the newest checkpoint. Collective; throws what Outputs does.
+    /// `output_options`: of the steps' own output. Intervals are `interval_s` long. A run that resumes goes
+    /// on from the checkpoint of `resume_at_s`, or where there is none from the newest. Collective; throws
+    /// what Outputs does.
     Statistics(const Comm& comm, const Simulation& simulation, const Options& options,
-               const OutputOptions& output_options, double interval_s);
+               const OutputOptions& output_options, double interval_s, std::optional<double> resume_at_s);
 
     /// Model time of the checkpoint that the run goes on from, in seconds; none: it begins.
     [[nodiscard]] std::optional<double> resume_time_s() const { return outputs_.resume_time(); }

@@ -205,8 +205,9 @@ class HAKOBI_EXPORT Output {
     /// every step that is lost. Throws invalid_argument if ranks put different fields (name, type, units,
     /// order, global extents) or times, or overlapping blocks; the text names them.
     void end_step();
-    /// Returns when every step that end_step has accepted has its final name; on a stage, there. Collective,
-    /// between steps. Throws the errors of hidden steps, as end_step does.
+    /// Returns when every step that end_step has accepted has its final name; on a stage, there; of
+    /// `per-process`, when its pieces are stored. Collective, between steps. Throws the errors of hidden
+    /// steps, as end_step does.
     void flush();
     /// Completes pending work (storing hidden steps, gathering pieces) and releases everything. Collective,
     /// also after a failure. Throws errors of the pending work, and invalid_argument if a step is open (its

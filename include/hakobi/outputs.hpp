@@ -83,10 +83,10 @@ class HAKOBI_EXPORT Outputs {
     /// Adds an output with these fields, which has a step at the end of each interval. Collective; all
     /// arguments equal on all ranks; before the first step. `every`: "" each step; a number of steps, "10
     /// steps"; a time, "6h", "30 min", "1 day", "month", "year", or "0.25" in time_units: at its multiples,
-    /// counted from time 0, which must be times of steps; "run": all of the run, written by close. The
-    /// options' time_units, calendar and if_exists are those of all outputs. Throws as Output::create and
-    /// Output::define; not_found for a field that is not defined; unsupported for a format or a field of
-    /// meshes, and for methods of 64-bit integers.
+    /// counted from time 0, which must be times of steps; "run": all of the run since it began or was last
+    /// closed, written by close. The options' time_units, calendar and if_exists are those of all outputs.
+    /// Throws as Output::create and Output::define; not_found for a field that is not defined; unsupported
+    /// for a format or a field of meshes, and for methods of 64-bit integers.
     void add(std::string_view prefix, OutputOptions options, std::string_view every,
              const std::vector<DerivedField>& fields);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* of_numbers = "numbers";
 constexpr const char* of_outputs = "outputs";
 /// The numbers of the progress, and of each output.
-constexpr std::size_t num_of_progress = 5, num_of_output = 4;
+constexpr std::size_t num_of_progress = 6, num_of_output = 4;
 
 std::string part_name(std::size_t output, std::size_t accumulator, std::size_t part) {
     return "part_" + std::to_string(output) + "_" + std::to_string(accumulator) + "_" + std::to_string(part);
@@ -66,6 +66,13 @@ std::optional<Checkpoints::Found> Checkpoints::find(int turn) const {
     try {
         std::optional<Input> input = open_if_any(comm_, prefix_of(turn));
         if (!input) return {};
+        const auto has = [&](const char* name) {
+            return std::ranges::find(input->fields(), name, &InputField::name) != input->fields().end();
+        };
+        const bool is_other = !has(of_outputs) || !has(of_numbers);
+        if (is_other || options_.if_exists == IfExists::fail)
+            throw Error(ErrorCode::exists, "Outputs::create: " + prefix_of(turn) + " holds " +
+                                               (is_other ? "steps that are no checkpoint" : "a checkpoint"));
         Found found;
         const auto text = read_whole<std::uint8_t>(*input, of_outputs);
         found.outputs.assign(text.begin(), text.end());
@@ -76,13 +83,14 @@ std::optional<Checkpoints::Found> Checkpoints::find(int turn) const {
         const std::vector<double>& all = found.numbers;
         found.progress = {.time = all[0],
                           .length = all[1],
-                          .unit = all[2],
-                          .unit_time = all[3],
-                          .num_steps = static_cast<std::int64_t>(all[4])};
+                          .longest = all[2],
+                          .unit = all[3],
+                          .unit_time = all[4],
+                          .num_steps = static_cast<std::int64_t>(all[5])};
         return found;
     } catch (const Error& error) {
         // All ranks have it. That is what there are two for.
-        if (error.code() != ErrorCode::format && error.code() != ErrorCode::not_found) throw;
+        if (error.code() != ErrorCode::format || options_.if_exists == IfExists::fail) throw;
         if (comm_.rank() == 0)
             std::fprintf(stderr, "hakobi: %s: the checkpoint cannot be used: %s\n", prefix_of(turn).c_str(),
                          error.what());
@@ -91,21 +99,11 @@ std::optional<Checkpoints::Found> Checkpoints::find(int turn) const {
 }
 
 void Checkpoints::claim() {
-    // A place that takes none is an error now, and not when the first one is due.
-    const auto make_empty = [&](int turn) {
-        Output::create(comm_, prefix_of(turn), {.if_exists = IfExists::replace}).close();
-    };
-    if (options_.if_exists == IfExists::replace) {
-        make_empty(0);
-        make_empty(1);
-        return;
-    }
+    if (options_.if_exists == IfExists::replace) return;
     std::string times;
     for (int turn = 0; turn < 2; ++turn) {
         std::optional<Found> found = find(turn);
         if (!found) continue;
-        if (options_.if_exists == IfExists::fail)
-            throw Error(ErrorCode::exists, "Outputs::create: " + prefix_of(turn) + " holds a checkpoint");
         const double time = found->progress.time;
         times += " " + std::to_string(time);
         const double rounding = 8 * std::numeric_limits<double>::epsilon() * std::fabs(time);
@@ -119,17 +117,27 @@ void Checkpoints::claim() {
                                               std::to_string(*options_.resume_at) +
                                               (times.empty() ? "" : ", but of" + times));
     }
-    if (times.empty()) make_empty(0);
 }
 
-std::string Checkpoints::description(std::span<const IntervalOutput> outputs) const {
+void Checkpoints::prepare() {
+    if (std::exchange(is_prepared_, true) || found_) return;
+    const bool replaces = options_.if_exists == IfExists::replace;
+    for (int turn = 0; turn < (replaces ? 2 : 1); ++turn) {
+        // A resumed run replaces what it cannot use.
+        const IfExists if_exists = options_.if_exists == IfExists::fail ? IfExists::fail : IfExists::replace;
+        Output::create(comm_, prefix_of(turn), {.if_exists = if_exists}).close();
+    }
+}
+
+std::string Checkpoints::description(std::span<const IntervalOutput> outputs,
+                                     std::span<const Source> sources) const {
     std::string text = options_.time_units + ", calendar '" + options_.calendar + "'\n";
-    for (const IntervalOutput& output : outputs) text += output.description() + "\n";
+    for (const IntervalOutput& output : outputs) text += output.description(sources) + "\n";
     return text;
 }
 
-void Checkpoints::restore_places(std::span<IntervalOutput> outputs) const {
-    const std::string mine = description(outputs);
+void Checkpoints::restore_places(std::span<IntervalOutput> outputs, std::span<const Source> sources) const {
+    const std::string mine = description(outputs, sources);
     if (found_->outputs != mine ||
         found_->numbers.size() < num_of_progress + num_of_output * outputs.size()) {
         throw Error(ErrorCode::invalid_argument, "begin_step: checkpoint " + newest() +
@@ -140,8 +148,14 @@ void Checkpoints::restore_places(std::span<IntervalOutput> outputs) const {
         const double* const numbers = found_->numbers.data() + num_of_progress + num_of_output * o;
         outputs[o].set_place(
             {.begin = numbers[0], .end = numbers[1], .num_puts = static_cast<std::int64_t>(numbers[2])});
-        if (comm_.rank() == 0) outputs[o].warn_of_gap(found_->progress.time, numbers[3]);
     }
+}
+
+void Checkpoints::warn_of_gaps(std::span<const IntervalOutput> outputs) const {
+    if (comm_.rank() != 0) return;
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+        outputs[o].warn_of_gap(found_->progress.time,
+                               found_->numbers[num_of_progress + num_of_output * o + 3]);
 }
 
 void Checkpoints::restore(std::span<IntervalOutput> outputs) const {
@@ -178,9 +192,11 @@ void Checkpoints::restore(std::span<IntervalOutput> outputs) const {
     input.close();
 }
 
-void Checkpoints::write(const Progress& progress, std::span<IntervalOutput> outputs) {
-    std::vector<double> numbers = {progress.time, progress.length, progress.unit, progress.unit_time,
-                                   static_cast<double>(progress.num_steps)};
+void Checkpoints::write(const Progress& progress, std::span<IntervalOutput> outputs,
+                        std::span<const Source> sources) {
+    std::vector<double> numbers = {progress.time,      progress.length,
+                                   progress.longest,   progress.unit,
+                                   progress.unit_time, static_cast<double>(progress.num_steps)};
     std::vector<std::int64_t> have_weights;
     OutputOptions options{.method = "pipelined",
                           .title = "what outputs have accumulated",
@@ -204,7 +220,7 @@ void Checkpoints::write(const Progress& progress, std::span<IntervalOutput> outp
         }
     }
     if (!have_weights.empty()) mpi::all_max(comm_, have_weights);
-    const std::string text = description(outputs);
+    const std::string text = description(outputs, sources);
     const std::vector<std::uint8_t> bytes(text.begin(), text.end());
     Output output = Output::create(comm_, prefix_of(next_turn_), options);
     output.begin_step(progress.time);

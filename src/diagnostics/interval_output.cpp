@@ -116,28 +116,32 @@ void take_options(const DerivedField& field, const CellMethod& method, FieldDefi
 IntervalOutput::IntervalOutput(Output output, const Interval& interval, Given given)
     : output_(std::move(output)), interval_(interval), given_(std::move(given)) {}
 
-void IntervalOutput::write(const DerivedField& field, const Source& from, std::size_t source) {
+IntervalOutput::Described IntervalOutput::described(const DerivedField& field, const Source& from,
+                                                    const Interval& interval, const std::string& name) {
     const Result<CellMethod> parsed = parse_cell_method(field.cell_method);
     if (!parsed.ok()) throw wrong(field.of, parsed.status().text());
     const CellMethod method = parsed.value();
     FieldDefinition definition = from.definition();
+    const bool has_intervals = !interval.is_each_step();
     if (definition.on != On::grid)
         throw Error(ErrorCode::unsupported, "field " + field.of + ": it is on a mesh: give it to an Output");
-    if (!method.is_point() && (from.is_static() || !has_intervals()))
-        throw wrong(field.of,
-                    from.is_static()
-                        ? "it is static: it has no " + field.cell_method
-                        : "output " + given_.name + " has each step: no interval has a " + field.cell_method);
-    if (method.is_point() && interval_.is_run() && !from.is_static())
-        throw wrong(field.of,
-                    "output " + given_.name + " has one step, for all of the run: give a cell_method");
+    if (!method.is_point() && (from.is_static() || !has_intervals))
+        throw wrong(field.of, from.is_static() ? "it is static: it has no " + field.cell_method
+                                               : "output " + name + " has each step: no interval has a " +
+                                                     field.cell_method);
+    if (method.is_point() && interval.is_run() && !from.is_static())
+        throw wrong(field.of, "output " + name + " has one step, for all of the run: give a cell_method");
     if (!method.is_point()) {
         check_values(method, definition);
         derive(method, definition);
     }
     take_options(field, method, definition);
-    if (has_intervals() && !from.is_static()) describe_method(method, definition);
-    if (!method.is_point() && !bounds_.id) {
+    if (has_intervals && !from.is_static()) describe_method(method, definition);
+    return {method, std::move(definition)};
+}
+
+void IntervalOutput::write(Described field, const Source& from, std::size_t source) {
+    if (!field.method.is_point() && !bounds_.id) {
         bounds_.id = output_.define({.name = "time_bnds",
                                      .units = "",
                                      .global = {2},
@@ -145,9 +149,10 @@ void IntervalOutput::write(const DerivedField& field, const Source& from, std::s
                                      .compression = "none",
                                      .store_as = "float64"});
     }
-    const FieldId id = output_.define(definition);
-    fields_.push_back({.source = source, .method = method, .id = id, .definition = std::move(definition)});
-    if (method.is_point()) return;
+    const FieldId id = output_.define(field.definition);
+    fields_.push_back(
+        {.source = source, .method = field.method, .id = id, .definition = std::move(field.definition)});
+    if (field.method.is_point()) return;
     std::vector<CellMethod> methods;
     for (const Written& one : fields_)
         if (one.source == source && !one.method.is_point()) methods.push_back(one.method);
@@ -186,9 +191,18 @@ void IntervalOutput::warn_of_gap(double time, double written_to) const {
     if (written_to_ < written_to)
         say("its steps up to time " + std::to_string(written_to) +
             " were there when the checkpoint was made, and are not: they are not made again");
-    if (written_to_ > time)
+    if (written_to_ > time && std::isfinite(time))
         say("its steps of times " + std::to_string(time) + " to " + std::to_string(written_to_) +
             ", from behind the checkpoint, are there already, and stay as they are");
+}
+
+void IntervalOutput::warn_of_steps() const {
+    if (std::isfinite(written_to_))
+        std::fprintf(
+            stderr,
+            "hakobi: %s: there is no checkpoint: its steps up to time %g are there already, and stay as they "
+            "are\n",
+            given_.name.c_str(), written_to_);
 }
 
 Result<bool> IntervalOutput::is_due(const ProgramStep& step) const {
@@ -232,6 +246,7 @@ Status IntervalOutput::add_source(const ProgramStep& step, Accumulated& one, Sou
                                                        " (time " + std::to_string(step.time) + ", output " +
                                                        given_.name + ")");
     };
+    if (!source.mistake().ok()) return source.mistake();
     if (!source.was_put()) return bad("it was not put in a step of an interval");
     const auto held = source.on_host(comm, device);
     if (!held.ok()) return held.status();
@@ -337,6 +352,10 @@ void IntervalOutput::end_interval(const ProgramStep& step, std::span<Source> sou
         if (!mistake_.ok()) output_.refuse(mistake_.text());
         output_.end_step();
         written_to_ = step.time;
+        for (Written& field : fields_) {
+            field.results = {};
+            field.small = {};
+        }
     }
     const double end = place_.end;
     place_ = {.begin = step.time, .end = end, .num_puts = 0};
@@ -344,10 +363,11 @@ void IntervalOutput::end_interval(const ProgramStep& step, std::span<Source> sou
         place_.end = interval_.end_after(end);
 }
 
-std::string IntervalOutput::description() const {
+std::string IntervalOutput::description(std::span<const Source> sources) const {
     std::string text = "every '" + given_.every + "':";
     for (const Written& field : fields_)
-        text += " " + field.definition.name + " (" + attribute_of(field.method) + ")";
+        text += " " + field.definition.name + " of " + sources[field.source].definition().name + " (" +
+                attribute_of(field.method) + ")";
     return text;
 }
 
@@ -357,9 +377,6 @@ std::string IntervalOutput::explain() const {
         bytes += one.accumulator.memory_bytes();
         num_missing += one.accumulator.num_missing();
     }
-    for (const Written& field : fields_)
-        bytes += std::ssize(field.results) * std::int64_t{sizeof(double)} +
-                 std::ssize(field.small) * std::int64_t{sizeof(float)};
     std::string text = given_.name + " (" + (given_.every.empty() ? "each step" : "every " + given_.every) +
                        "): " + output_.explain();
     if (!accumulated_.empty()) {

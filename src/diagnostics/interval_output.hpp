@@ -37,9 +37,17 @@ class IntervalOutput {
     };
     IntervalOutput(Output output, const Interval& interval, Given given);
 
-    /// Defines a field of the output from one that is put, the `source`-th. Collective: throws what
-    /// Output::define does, or what is wrong on all ranks.
-    void write(const DerivedField& field, const Source& from, std::size_t source);
+    /// A field of the output.
+    struct Described {
+        CellMethod method = {};
+        FieldDefinition definition = {};
+    };
+    /// Describes it, of one that is put; throws where that cannot be. `interval`, `name`: the output's.
+    /// Local.
+    [[nodiscard]] static Described described(const DerivedField& field, const Source& from,
+                                             const Interval& interval, const std::string& name);
+    /// Defines it; the `source`-th is put. Collective: throws what Output::define does.
+    void write(Described field, const Source& from, std::size_t source);
     /// All fields are there: throws invalid_argument where one names coordinates that are not. Local.
     void check_coordinates() const;
     /// Steps up to this time are there already.
@@ -50,11 +58,16 @@ class IntervalOutput {
     /// Says on stderr where the steps that are there are others than a run that goes on from `time` expects,
     /// which had them up to `written_to`.
     void warn_of_gap(double time, double written_to) const;
+    /// The same where there is no checkpoint.
+    void warn_of_steps() const;
 
     /// The run begins at that time.
     void begin(double time);
     /// Whether a step ends an interval, or why it cannot follow.
     [[nodiscard]] Result<bool> is_due(const ProgramStep& step) const;
+    /// The open step ends an interval, or does not.
+    void set_due(bool is_due) { has_step_ = is_due; }
+    [[nodiscard]] bool has_step() const { return has_step_; }
     /// Adds the step's values. A mistake is kept for the output's next step.
     void add(const ProgramStep& step, std::span<Source> sources, const Comm& comm, io::DeviceMemory& device);
     /// A mistake of the program's, which ends the output's next step.
@@ -76,7 +89,7 @@ class IntervalOutput {
 
     // For checkpoints:
     /// "every 6h: t mean, t maximum": equal for outputs that can go on from each other's checkpoints.
-    [[nodiscard]] std::string description() const;
+    [[nodiscard]] std::string description(std::span<const Source> sources) const;
     struct Accumulated {
         std::size_t source = 0;
         Accumulator accumulator;
@@ -125,6 +138,7 @@ class IntervalOutput {
         std::array<double, 2> values{};
     } bounds_;  // of time
     Place place_;
+    bool has_step_ = false;  // in the open one of the program
     double written_to_ = -std::numeric_limits<double>::infinity();
     Status mistake_;
 };

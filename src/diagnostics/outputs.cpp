@@ -1,6 +1,7 @@
 #include <hakobi/outputs.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
@@ -37,6 +38,13 @@ Error wrong(const std::string& why) {
     return Error(ErrorCode::invalid_argument, why);
 }
 
+/// Numbers of fields that no other Outputs has, nor an Output, whose own are below.
+std::int64_t next_first_id() {
+    static std::atomic<std::int64_t> num_made = 0;
+    constexpr int bits_of_field = 24, bit_of_outputs = 61;
+    return (std::int64_t{1} << bit_of_outputs) + (++num_made << bits_of_field);
+}
+
 /// Encodes what decides the steps and fields of an output.
 std::vector<std::byte> encoded(std::string_view prefix, std::string_view every,
                                const std::vector<DerivedField>& fields) {
@@ -62,9 +70,9 @@ struct HAKOBI_HIDDEN Outputs::Impl {
     io::DeviceMemory device;
     Progress progress;
     std::optional<ProgramStep> open;  // the open step
-    std::vector<bool> are_due;        // in it
     enum class State { running, restoring, failed, closed } state = State::running;
     std::string failure;  // why
+    std::int64_t first_id = next_first_id();
     Maker maker;
 
     Impl(const Comm& given, std::string_view prefix, OutputsOptions asked)
@@ -130,7 +138,10 @@ Outputs Outputs::create(const Comm& comm, std::string_view prefix, OutputsOption
 
 Outputs::Outputs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Outputs::Outputs(Outputs&&) noexcept = default;
-Outputs& Outputs::operator=(Outputs&&) noexcept = default;
+Outputs& Outputs::operator=(Outputs&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+}
 
 Outputs::~Outputs() {
     if (!impl_ || impl_->state == Impl::State::closed || impl_->comm.rank() != 0 ||
@@ -159,14 +170,14 @@ FieldId Outputs::define(const FieldDefinition& definition) {
     if (definition.fill_value && definition.fill_value->index() != static_cast<std::size_t>(definition.type))
         throw wrong("define: field " + definition.name + ": its fill value has another type than its values");
     sources.emplace_back(definition);
-    return static_cast<FieldId>(sources.size());
+    return static_cast<FieldId>(impl_->first_id + std::ssize(sources) - 1);
 }
 
 void Outputs::add(std::string_view prefix, OutputOptions options, std::string_view every,
                   const std::vector<DerivedField>& fields) {
     impl_->check("add", false, true);
     if (impl_->has_begun()) throw wrong("add: output " + std::string(prefix) + ": the first step has begun");
-    impl_->run([&] { impl_->add(prefix, std::move(options), every, fields); });
+    impl_->add(prefix, std::move(options), every, fields);
 }
 
 OutputOptions Outputs::Impl::options_of(std::string_view prefix, OutputOptions given,
@@ -207,6 +218,7 @@ OutputOptions Outputs::Impl::options_of(std::string_view prefix, OutputOptions g
 void Outputs::Impl::add(std::string_view prefix, OutputOptions given, std::string_view every,
                         const std::vector<DerivedField>& fields) {
     Interval interval;
+    std::vector<IntervalOutput::Described> described;
     const Status local = guarded("add", [&]() -> Status {
         const auto has_name = [&](const IntervalOutput& output) { return output.name() == prefix; };
         if (checkpoints.has(prefix) || std::ranges::any_of(outputs, has_name))
@@ -216,7 +228,9 @@ void Outputs::Impl::add(std::string_view prefix, OutputOptions given, std::strin
         if (!parsed.ok()) throw wrong("add: output " + std::string(prefix) + ": " + parsed.status().text());
         interval = parsed.value();
         given = options_of(prefix, std::move(given), interval, fields);
-        for (const DerivedField& field : fields) (void)index_of(field.of);
+        for (const DerivedField& field : fields)
+            described.push_back(
+                IntervalOutput::described(field, sources[index_of(field.of)], interval, std::string(prefix)));
         return {};
     });
     mpi::agree_or_throw(comm, local);
@@ -229,25 +243,26 @@ void Outputs::Impl::add(std::string_view prefix, OutputOptions given, std::strin
                   : Status(ErrorCode::invalid_argument,
                            "add: output " + std::string(prefix) + ": its fields or its interval on rank " +
                                std::to_string(comm.rank()) + " differ from rank 0's"));
-    double written_to = -std::numeric_limits<double>::infinity();
-    if (options.if_exists == IfExists::resume)
-        written_to = diagnostics::last_time_of(comm, std::string(prefix));
-    Output output = Output::create(comm, prefix, given);
-    IntervalOutput::Given name{.name = std::string(prefix),
-                               .every = std::string(every),
-                               .syncs = given.sync,
-                               .is_rank_0 = comm.rank() == 0};
-    for (const Axis& axis : given.axes) name.axes.push_back(axis.name);
-    IntervalOutput& added = outputs.emplace_back(std::move(output), interval, std::move(name));
-    added.skip_to(written_to);
-    if (checkpoints.found() == nullptr && comm.rank() == 0)
-        added.warn_of_gap(-std::numeric_limits<double>::infinity(), written_to);
-    for (const DerivedField& field : fields) {
-        const std::size_t source = index_of(field.of);
-        added.write(field, sources[source], source);
-    }
-    added.check_coordinates();
-    are_due.push_back(false);
+    run([&] {
+        double written_to = -std::numeric_limits<double>::infinity();
+        if (options.if_exists == IfExists::resume)
+            written_to = diagnostics::last_time_of(comm, std::string(prefix));
+        Output output = Output::create(comm, prefix, given);
+        IntervalOutput::Given name{.name = std::string(prefix),
+                                   .every = std::string(every),
+                                   .syncs = given.sync,
+                                   .is_rank_0 = comm.rank() == 0};
+        for (const Axis& axis : given.axes) name.axes.push_back(axis.name);
+        IntervalOutput& added = outputs.emplace_back(std::move(output), interval, std::move(name));
+        added.skip_to(written_to);
+        if (added.writes()) checkpoints.prepare();
+        if (checkpoints.found() == nullptr && comm.rank() == 0) added.warn_of_steps();
+        for (std::size_t f = 0; f < fields.size(); ++f) {
+            const std::size_t source = index_of(fields[f].of);
+            added.write(std::move(described[f]), sources[source], source);
+        }
+        added.check_coordinates();
+    });
 }
 
 std::size_t Outputs::Impl::index_of(const std::string& name) const {
@@ -282,29 +297,31 @@ void Outputs::begin_step(double time) {
     if (step.is_first())
         for (IntervalOutput& output : impl_->outputs) output.begin(impl_->options.begin_time.value_or(time));
     std::vector<bool> are_due;
-    if (impl_->state == Impl::State::restoring) {
-        impl_->checkpoints.restore_places(impl_->outputs);
-        if (impl_->comm.rank() == 0 && step.length > 1.5 * impl_->progress.length &&
-            impl_->progress.length > 0)
-            std::fprintf(stderr,
-                         "hakobi: the first step behind the checkpoint of time %g has time %g, and is longer "
-                         "than the one "
-                         "before: what lies between counts as it does\n",
-                         impl_->progress.time, time);
-    }
+    const bool resumes = impl_->state == Impl::State::restoring;
+    if (resumes) impl_->checkpoints.restore_places(impl_->outputs, impl_->sources);
     for (const IntervalOutput& output : impl_->outputs) {
         const Result<bool> due = output.is_due(step);
         if (!due.ok()) throw Error(due.status().code(), due.status().text());
         are_due.push_back(due.value());
     }
-    impl_->are_due = std::move(are_due);
+    if (resumes) {
+        impl_->checkpoints.warn_of_gaps(impl_->outputs);
+        const Progress& progress = impl_->progress;
+        if (impl_->comm.rank() == 0 && progress.longest > 0 && step.length > 1.5 * progress.longest)
+            std::fprintf(
+                stderr,
+                "hakobi: the first step behind the checkpoint of time %g has time %g, and is longer than any "
+                "before: what lies between counts as it does\n",
+                progress.time, time);
+    }
+    for (std::size_t o = 0; o < are_due.size(); ++o) impl_->outputs[o].set_due(are_due[o]);
     impl_->open = step;
     for (Source& source : impl_->sources) source.begin_step();
 }
 
 void Outputs::put(FieldId field, const Block& block, Field::Data data, const MemoryLayout& layout) {
     impl_->check("put", true, false);
-    const auto index = static_cast<std::int64_t>(field) - 1;
+    const std::int64_t index = static_cast<std::int64_t>(field) - impl_->first_id;
     if (index < 0 || index >= std::ssize(impl_->sources))
         return impl_->keep_mistake("put: the FieldId is none that define has returned");
     impl_->sources[static_cast<std::size_t>(index)].put(block, data, layout);
@@ -332,8 +349,8 @@ void Outputs::end_step() {
     impl_->run([&] {
         impl_->restore();
         impl_->accumulate();
-        for (std::size_t o = 0; o < impl_->outputs.size(); ++o)
-            if (impl_->are_due[o]) impl_->outputs[o].end_interval(step, impl_->sources);
+        for (IntervalOutput& output : impl_->outputs)
+            if (output.has_step()) output.end_interval(step, impl_->sources);
     });
     impl_->open.reset();
     Progress& progress = impl_->progress;
@@ -343,6 +360,7 @@ void Outputs::end_step() {
         progress.unit_time = step.time;
     }
     progress.length = step.length;
+    progress.longest = std::max(progress.longest, step.length);
     ++progress.num_steps;
     impl_->device.forget();
 }
@@ -371,7 +389,7 @@ void Outputs::checkpoint() {
     impl_->run([&] {
         impl_->agree_on_mistakes();
         for (IntervalOutput& output : impl_->outputs) output.flush();
-        impl_->checkpoints.write(impl_->progress, impl_->outputs);
+        impl_->checkpoints.write(impl_->progress, impl_->outputs, impl_->sources);
     });
 }
 
@@ -411,7 +429,7 @@ void Outputs::Impl::end_run() {
     for (IntervalOutput& output : outputs)
         if (output.is_inside() && output.is_of_run()) output.end_interval(last, sources);
     for (IntervalOutput& output : outputs) output.flush();
-    checkpoints.write(progress, outputs);
+    checkpoints.write(progress, outputs, sources);
     const std::string inside = this->inside();
     if (inside.empty() || comm.rank() != 0) return;
     std::fprintf(

@@ -57,8 +57,9 @@ Result<std::optional<format::Packing>> packing_of(const Setup& setup, const Fiel
     return parsed;
 }
 
-/// CF's boundary variables have no `_FillValue`.
+/// CF's boundary variables have no `_FillValue`. Arrays of a store keep the one that they have had.
 bool is_bounds_of_time(const Setup& setup, const std::string& name) {
+    if (setup.format->store() != nullptr) return false;
     for (const Axis& axis : setup.options.axes) {
         if (axis.name != "time") continue;
         const auto found = axis.attributes.find("bounds");

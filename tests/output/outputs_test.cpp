@@ -276,7 +276,7 @@ TEST_F(OutputsTest, KeepTwoCheckpoints) {
         (void)t;
         const Error differs = error_of([&] { other.begin_step(time_of(4)); });
         EXPECT_EQ(differs.code(), ErrorCode::invalid_argument);
-        EXPECT_NE(std::string(differs.what()).find("t_mean (time: mean)"), std::string::npos)
+        EXPECT_NE(std::string(differs.what()).find("t_mean of t (time: mean)"), std::string::npos)
             << differs.what();
         other.close();
     }
@@ -464,6 +464,48 @@ TEST_F(OutputsTest, GoOnFromTheOtherCheckpoint) {
     Input sea = Input::open(comm, runs + "/sea");
     EXPECT_EQ(read(sea, "sea_mean", -1), std::vector<double>(5, 280.5));
     sea.close();
+}
+
+TEST_F(OutputsTest, RemoveNoOtherSeries) {
+    const std::string runs = sub_folder("runs");
+    Output other = Output::create(comm, runs + "/run.0");
+    write_step(other, comm, 0, eta_and_mask);
+    other.close();
+    for (const IfExists if_exists : {IfExists::fail, IfExists::resume}) {
+        const Error error =
+            error_of([&] { (void)Outputs::create(comm, runs + "/run", {.if_exists = if_exists}); });
+        EXPECT_EQ(error.code(), ErrorCode::exists) << error.what();
+    }
+    EXPECT_TRUE(fs::exists(runs + "/run.0_000000.nc"));
+}
+
+TEST_F(OutputsTest, ReportDefinitionsThatDiffer) {
+    if (comm.size() == 1) GTEST_SKIP() << "needs two ranks to disagree";
+    const std::string runs = sub_folder("runs");
+    Outputs outs = Outputs::create(comm, runs + "/state", {});
+    const bool is_last = comm.rank() == comm.size() - 1;
+    (void)outs.define(
+        {.name = "t", .type = is_last ? ValueType::int64 : ValueType::float64, .global = extents});
+    const Error error =
+        error_of([&] { outs.add(runs + "/run", {}, "6h", {{.of = "t", .cell_method = "mean"}}); });
+    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+    EXPECT_TRUE(is_same_everywhere(comm, error));
+    outs.close();
+}
+
+TEST_F(OutputsTest, SayWhatIsWrongWithAPut) {
+    const std::string runs = sub_folder("runs");
+    Outputs outs = Outputs::create(comm, runs + "/state", {});
+    const FieldId t = outs.define({.name = "t", .global = extents});
+    outs.add(runs + "/run", {}, "1 steps", {{.of = "t"}});
+    outs.add(runs + "/means", {}, "2 steps", {{.of = "t", .cell_method = "mean"}});
+    const Block block = even_blocks(extents, comm.size(), comm.rank());
+    const std::vector<float> values(static_cast<std::size_t>(block.num_elements()));
+    outs.begin_step(0);
+    outs.put(t, block, std::span(values));
+    const Error error = error_of([&] { outs.end_step(); });
+    EXPECT_NE(std::string(error.what()).find("another type"), std::string::npos) << error.what();
+    outs.close();
 }
 
 TEST_F(OutputsTest, NeedNoOutput) {

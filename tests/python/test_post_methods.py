@@ -14,23 +14,25 @@ netcdf = pytest.importorskip("netCDF4")
 
 
 @pytest.mark.parametrize(
-    ("cell_methods", "bounds", "units", "expected"),
+    ("cell_methods", "lengths", "units", "expected"),
     [
-        ("time: mean", [(0, 21600)], "s", "mean over 6 h"),
-        ("area: mean time: maximum", [(0, 1), (1, 2)], "days since 2000-01-01", "maximum over 1 day"),
-        ("time: standard_deviation", [(0, 31), (31, 60)], "days since 2000-01-01", "standard deviation"),
-        ("time: sum (number of values above 300)", [(0, 30)], "min", "number of values above 300 over 30 min"),
-        ("time: mean (interval: 1 hour comment: of all)", [(0, 90)], "seconds", "mean over 90 s"),
-        ("time: mean", [], "hours since 2000-01-01", "mean"),
-        ("time: mean", [(1, 1)], "hours since 2000-01-01", "mean"),
-        ("time: mean", [(0, 2)], "fortnights", "mean"),
-        ("time: point", [(0, 1)], "s", ""),
-        ("area: mean", [(0, 1)], "s", ""),
-        ("daytime: mean", [(0, 1)], "s", ""),
+        ("time: mean", (21600, 21600), "s", "mean over 6 h"),
+        ("area: mean time: maximum", (1, 1), "days since 2000-01-01", "maximum over 1 day"),
+        ("time: standard_deviation", (29, 31), "days since 2000-01-01", "standard deviation"),
+        ("time: sum (number of values above 300)", (30, 30), "min", "number of values above 300 over 30 min"),
+        ("time: mean (interval: 1 hour comment: of all)", (90, 90), "seconds", "mean over 90 s"),
+        ("time: mean", None, "hours since 2000-01-01", "mean"),
+        ("time: mean", (0, 0), "hours since 2000-01-01", "mean"),
+        ("time: mean", (2, 2), "fortnights", "mean"),
+        ("time: point", (1, 1), "s", ""),
+        ("area: mean", (1, 1), "s", ""),
+        ("daytime: mean", (1, 1), "s", ""),
+        ("time: lat: mean", (1, 1), "h", "mean over 1 h"),
+        ("time: maximum within days time: mean over days", (1, 1), "days", ""),
     ],
 )
-def test_methods_in_words(cell_methods: str, bounds: list[tuple[float, float]], units: str, expected: str) -> None:
-    assert over_time(cell_methods, bounds, units) == expected
+def test_methods_in_words(cell_methods: str, lengths: tuple[float, float] | None, units: str, expected: str) -> None:
+    assert over_time(cell_methods, lengths, units) == expected
 
 
 def test_lengths_in_words() -> None:

@@ -163,6 +163,7 @@ class _Survey:
         self._left_out: dict[str, str] = {}
         self._axes: dict[Any, Axis] = {}
         self._times: list[str] = []  # variables of times
+        self._lengths: dict[str, tuple[float, float] | None] = {}  # of the intervals of times, by their scales
         self._scales_of: dict[str, str] = {}  # the dimension scale of each field that is along times
 
     def take(self) -> Found:
@@ -301,12 +302,24 @@ class _Survey:
         scale = self._scale(dataset, 0) if has_time and "time:" in cell_methods else None
         if scale is None:
             return long_name
-        bounds = self._file.get(attribute_text(scale, "bounds") or "/")
-        shape: tuple[int, ...] = getattr(bounds, "shape", ())
-        is_of_pairs = len(shape) == 2 and shape[1] == 2 and shape[0] < MOST_COORDINATES
-        rows = [(float(begin), float(end)) for begin, end in bounds[()]] if is_of_pairs else []
-        method = over_time(cell_methods, rows, attribute_text(scale, "units"))
+        method = over_time(cell_methods, self._lengths_along(scale), attribute_text(scale, "units"))
         return f"{long_name or name}, {method}" if method else long_name
+
+    def _lengths_along(self, scale: Any) -> tuple[float, float] | None:
+        """The least and the greatest length of the intervals that times stand for, by their bounds."""
+        name = str(scale.name)
+        if name not in self._lengths:
+            self._lengths[name] = None
+            path = attribute_text(scale, "bounds")
+            with contextlib.suppress(*ERRORS):
+                bounds = scale.parent[path] if path and is_own(scale.parent, path) else None
+                shape: tuple[int, ...] = getattr(bounds, "shape", None) or ()
+                is_of_pairs = len(shape) == 2 and shape[1] == 2 and 0 < shape[0] < MOST_COORDINATES
+                if bounds is not None and is_of_pairs and bounds.dtype.kind in "fiu" and not is_elsewhere(bounds):
+                    values = np.asarray(bounds[()], np.float64)
+                    lengths = values[:, 1] - values[:, 0]
+                    self._lengths[name] = float(lengths.min()), float(lengths.max())
+        return self._lengths[name]
 
     def _narrow(self, name: str, dataset: Any) -> Field:
         """A field in one direction or none, perhaps with time."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-_METHOD = re.compile(r"\btime: (\w+)(?: within \w+)?(?: \((?:[^)]*comment: )?([^)]*)\))?")
+_METHOD = re.compile(r"(?:^| )time:(?: \w+:)* (\w+)\b(?! +(?:within|over) )(?: \((?:[^)]*comment: )?([^)]*)\))?")
 _SECONDS = {"d": 86400.0, "day": 86400.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "min": 60.0, "minute": 60.0}
 _SECONDS |= {"s": 1.0, "sec": 1.0, "second": 1.0}
 #: Units of lengths, the largest first that divides one.
@@ -27,18 +26,17 @@ def length_text(seconds: float) -> str:
     return f"{seconds:.4g} s"
 
 
-def over_time(cell_methods: str, bounds: Sequence[tuple[float, float]], time_units: str) -> str:
+def over_time(cell_methods: str, lengths: tuple[float, float] | None, time_units: str) -> str:
     """`mean over 30 min`; "" where values are of moments, or nothing says of what.
 
-    `bounds`: begin and end of each time's interval, where the file has them.
+    `lengths`: the least and the greatest of the intervals, where the file has their bounds.
     """
     found = _METHOD.search(cell_methods)
     if found is None or found[1] == "point":
         return ""
     comment = found[2] or ""
     method = comment if comment.startswith("number of") else found[1].replace("_", " ")
-    lengths = [end - begin for begin, end in bounds]
     unit_s = seconds_of(time_units)
-    if not lengths or not unit_s or not 0 < min(lengths) <= max(lengths) < 1.001 * min(lengths):
+    if lengths is None or not unit_s or not 0 < lengths[0] <= lengths[1] < 1.001 * lengths[0]:
         return method
     return f"{method} over {length_text(lengths[0] * unit_s)}"

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hakobi import drop_in
+from hakobi import drop_in, programs
 from hakobi.errors import InputError, unknown_name
 from hakobi.programs import Program
 from hakobi.words import binary_text, count_text
@@ -239,4 +239,6 @@ def library_beside(program: Program) -> Path:
     for folder in folders:
         if (folder / LIBRARY).is_file():
             return folder / LIBRARY
+    if not program.name.startswith("hakobi-") and programs.source_tree():
+        raise InputError(f"--storage-model needs {LIBRARY} and the drop-in, which are not built: make build")
     raise InputError(f"--storage-model needs {LIBRARY}, which is not in {prefix}/lib")

@@ -222,8 +222,7 @@ std::optional<double> last_state_s(const Comm& comm, const Options& options) {
     Input input = Input::open(comm, options.prefix, {.hints = options.output.hints});
     const std::optional<std::int64_t> step = State::last_step(input);
     std::optional<double> time_s;
-    const auto at = std::ranges::find(input.steps(), step.value_or(-1)) - input.steps().begin();
-    if (step) time_s = input.times()[static_cast<std::size_t>(at)];
+    if (step) time_s = time_of(input, *step);
     input.close();
     return time_s;
 }
@@ -249,8 +248,7 @@ Restart restart(const Comm& comm, const Options& options, std::span<const double
     }
     state.restore(input, *step);
     const auto num_done = static_cast<std::size_t>(*step) + 1;
-    const auto at = std::ranges::find(input.steps(), *step) - input.steps().begin();
-    if (num_done > times_s.size() || input.times()[static_cast<std::size_t>(at)] != times_s[num_done - 1]) {
+    if (num_done > times_s.size() || time_of(input, *step) != times_s[num_done - 1]) {
         throw InputError{"step " + std::to_string(*step) + " of " + options.prefix +
                          " is at another time than in this run: it was written with other --hours, "
                          "--steps-out or --output-interval"};

@@ -40,6 +40,11 @@ Block one_value(bool is_mine) {
 
 }  // namespace
 
+double time_of(const Input& input, std::int64_t step) {
+    const auto at = std::ranges::find(input.steps(), step) - input.steps().begin();
+    return input.times()[static_cast<std::size_t>(at)];
+}
+
 void State::define(Output& output) {
     const Block& block = simulation_.block();
     for (const CellName& cell : cell_names)
@@ -105,8 +110,7 @@ void State::restore(Input& input, std::int64_t step) {
     }
     input.read(
         {.name = num_steps_name, .step = step, .block = one_value(true), .data = std::span(&num_steps_, 1)});
-    const auto at = std::ranges::find(input.steps(), step) - input.steps().begin();
-    simulation_.go_on(input.times()[static_cast<std::size_t>(at)], num_steps_);
+    simulation_.go_on(time_of(input, step), num_steps_);
 }
 
 }  // namespace hakobi::tsunami

@@ -10,6 +10,9 @@
 
 namespace hakobi::tsunami {
 
+/// The model time of a step that the series has. Local.
+[[nodiscard]] double time_of(const Input& input, std::int64_t step);
+
 /// All that a run needs to go on from a step as if it had never ended: surface, momenta, floor and highest
 /// surface of every cell, what has left through the region's edge, and the number of time steps, as 64-bit
 /// fields called state_… in the step's own file, so that whoever has the step has its state.

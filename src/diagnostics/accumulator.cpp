@@ -7,7 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
-#include <variant>
+
+#include "format/attributes.hpp"
 
 namespace hakobi::diagnostics {
 namespace {
@@ -128,7 +129,7 @@ struct Accumulator::Chunk {
 };
 
 Accumulator::Accumulator(std::span<const CellMethod> methods, const std::optional<FillValue>& missing) {
-    if (missing) missing_ = std::visit([](auto value) { return static_cast<double>(value); }, *missing);
+    if (missing) missing_ = format::number_of(*missing);
     for (const CellMethod& method : methods) {
         switch (method.kind) {
             case Kind::point:

@@ -9,7 +9,6 @@
 #include "base/guard.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
-#include "output/held_field.hpp"
 
 namespace hakobi::diagnostics {
 namespace {
@@ -19,8 +18,9 @@ constexpr const char* of_outputs = "outputs";
 /// The numbers of the progress, and of each output.
 constexpr std::size_t num_of_progress = 6, num_of_output = 4;
 
-std::string part_name(std::size_t output, std::size_t accumulator, std::size_t part) {
-    return "part_" + std::to_string(output) + "_" + std::to_string(accumulator) + "_" + std::to_string(part);
+/// Whether the step has a field of that name.
+bool has_field(const Input& input, const std::string& name) {
+    return std::ranges::find(input.fields(), name, &InputField::name) != input.fields().end();
 }
 
 /// Null where there is none.
@@ -49,12 +49,26 @@ void put_whole(Output& output, const Comm& comm, const char* name, const std::ve
                 .data = std::span(values).first(static_cast<std::size_t>(mine))});
 }
 
-/// Calls `visit(part, its number)` for the parts of an accumulator; with `has_weights` the weights, too.
+/// Calls `visit(accumulated, beginning of its parts' names)` for all that have accumulated something, in
+/// order.
 template <class Visit>
-void for_each_part(Accumulator& accumulator, bool has_weights, Visit visit) {
+void for_each_accumulated(std::span<IntervalOutput> outputs, Visit visit) {
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+        if (outputs[o].place().num_puts == 0) continue;
+        const std::span<IntervalOutput::Accumulated> all = outputs[o].accumulated();
+        for (std::size_t a = 0; a < all.size(); ++a)
+            visit(all[a], "part_" + std::to_string(o) + "_" + std::to_string(a) + "_");
+    }
+}
+
+/// Calls `visit(part, its name)` for the parts of an accumulator; with `has_weights` the weights, too, which
+/// it keeps from now on.
+template <class Visit>
+void for_each_part(Accumulator& accumulator, bool has_weights, const std::string& names, Visit visit) {
+    if (has_weights) accumulator.keep_weights();
     const std::span<Accumulator::Part> parts = accumulator.parts();
-    for (std::size_t p = 0; p < parts.size(); ++p) visit(parts[p], p);
-    if (has_weights) visit(accumulator.weights(), parts.size());
+    for (std::size_t p = 0; p < parts.size(); ++p) visit(parts[p], names + std::to_string(p));
+    if (has_weights) visit(accumulator.weights(), names + std::to_string(parts.size()));
 }
 
 }  // namespace
@@ -66,10 +80,7 @@ std::optional<Checkpoints::Found> Checkpoints::find(int turn) const {
     try {
         std::optional<Input> input = open_if_any(comm_, prefix_of(turn));
         if (!input) return {};
-        const auto has = [&](const char* name) {
-            return std::ranges::find(input->fields(), name, &InputField::name) != input->fields().end();
-        };
-        const bool is_other = !has(of_outputs) || !has(of_numbers);
+        const bool is_other = !has_field(*input, of_outputs) || !has_field(*input, of_numbers);
         if (is_other || options_.if_exists == IfExists::fail)
             throw Error(ErrorCode::exists, "Outputs::create: " + prefix_of(turn) + " holds " +
                                                (is_other ? "steps that are no checkpoint" : "a checkpoint"));
@@ -160,33 +171,22 @@ void Checkpoints::warn_of_gaps(std::span<const IntervalOutput> outputs) const {
 
 void Checkpoints::restore(std::span<IntervalOutput> outputs) const {
     Input input = Input::open(comm_, newest());
-    const std::vector<InputField>& fields = input.fields();
     std::size_t weight = num_of_progress + num_of_output * outputs.size();
-    const Status status = guarded("resume", [&]() -> Status {
-        for (std::size_t o = 0; o < outputs.size(); ++o) {
-            if (outputs[o].place().num_puts == 0) continue;
-            const std::span<IntervalOutput::Accumulated> all = outputs[o].accumulated();
-            for (std::size_t a = 0; a < all.size(); ++a) {
-                if (weight >= found_->numbers.size())
-                    return {ErrorCode::format, newest() + " is no whole checkpoint"};
-                all[a].accumulator.set_weight(found_->numbers[weight++]);
-                const std::string weights = part_name(o, a, all[a].accumulator.parts().size());
-                const bool has_weights =
-                    std::ranges::find(fields, weights, &InputField::name) != fields.end();
-                if (has_weights) all[a].accumulator.keep_weights();
-                for_each_part(all[a].accumulator, has_weights, [&](Accumulator::Part& part, std::size_t p) {
-                    std::size_t first = 0;
-                    for (const Block& block : all[a].blocks) {
-                        const auto num = static_cast<std::size_t>(output::num_values_of(block));
-                        input.read_independent({.name = part_name(o, a, p),
+    const Status status = guarded("resume", [&] {
+        for_each_accumulated(outputs, [&](IntervalOutput::Accumulated& one, const std::string& names) {
+            if (weight >= found_->numbers.size())
+                throw Error(ErrorCode::format, newest() + " is no whole checkpoint");
+            one.accumulator.set_weight(found_->numbers[weight++]);
+            const bool has_weights = has_field(input, names + std::to_string(one.accumulator.parts().size()));
+            for_each_part(
+                one.accumulator, has_weights, names, [&](Accumulator::Part& part, const std::string& name) {
+                    one.for_each_block([&](const Block& block, std::size_t first, std::size_t num) {
+                        input.read_independent({.name = name,
                                                 .block = block,
                                                 .data = std::span(part.values).subspan(first, num)});
-                        first += num;
-                    }
+                    });
                 });
-            }
-        }
-        return {};
+        });
     });
     mpi::agree_or_throw(comm_, status);
     input.close();
@@ -212,42 +212,29 @@ void Checkpoints::write(const Progress& progress, std::span<IntervalOutput> outp
                        {place.begin, place.end, static_cast<double>(place.num_puts), output.written_to()});
         options.sync = options.sync || output.syncs();
     }
-    for (IntervalOutput& output : outputs) {
-        if (output.place().num_puts == 0) continue;
-        for (const IntervalOutput::Accumulated& one : output.accumulated()) {
-            numbers.push_back(one.accumulator.weight());
-            have_weights.push_back(static_cast<std::int64_t>(one.accumulator.has_weights()));
-        }
-    }
+    for_each_accumulated(outputs, [&](const IntervalOutput::Accumulated& one, const std::string&) {
+        numbers.push_back(one.accumulator.weight());
+        have_weights.push_back(static_cast<std::int64_t>(one.accumulator.has_weights()));
+    });
     if (!have_weights.empty()) mpi::all_max(comm_, have_weights);
     const std::string text = description(outputs, sources);
     const std::vector<std::uint8_t> bytes(text.begin(), text.end());
     Output output = Output::create(comm_, prefix_of(next_turn_), options);
     output.begin_step(progress.time);
-    const Status status = guarded("checkpoint", [&]() -> Status {
+    const Status status = guarded("checkpoint", [&] {
         put_whole(output, comm_, of_outputs, bytes);
         put_whole(output, comm_, of_numbers, numbers);
-        std::size_t num = 0;
-        for (std::size_t o = 0; o < outputs.size(); ++o) {
-            if (outputs[o].place().num_puts == 0) continue;
-            const std::span<IntervalOutput::Accumulated> all = outputs[o].accumulated();
-            for (std::size_t a = 0; a < all.size(); ++a) {
-                const bool has_weights = have_weights[num++] > 0;
-                if (has_weights) all[a].accumulator.keep_weights();
-                for_each_part(
-                    all[a].accumulator, has_weights, [&](const Accumulator::Part& part, std::size_t p) {
-                        std::size_t first = 0;
-                        for (const Block& block : all[a].blocks) {
-                            const auto count = static_cast<std::size_t>(output::num_values_of(block));
-                            output.put({.name = part_name(o, a, p),
-                                        .block = block,
-                                        .data = std::span(std::as_const(part.values)).subspan(first, count)});
-                            first += count;
-                        }
-                    });
-            }
-        }
-        return {};
+        auto has_weights = have_weights.begin();
+        for_each_accumulated(outputs, [&](IntervalOutput::Accumulated& one, const std::string& names) {
+            for_each_part(one.accumulator, *has_weights++ > 0, names,
+                          [&](const Accumulator::Part& part, const std::string& name) {
+                              one.for_each_block([&](const Block& block, std::size_t first, std::size_t num) {
+                                  output.put({.name = name,
+                                              .block = block,
+                                              .data = std::span(part.values).subspan(first, num)});
+                              });
+                          });
+        });
     });
     if (!status.ok()) output.refuse(status.text());
     output.end_step();

@@ -25,7 +25,7 @@ constexpr std::array of_values = {"valid_min",   "valid_max",  "valid_range",  "
 
 std::optional<FillValue> converted(const std::optional<FillValue>& fill, ValueType type) {
     if (!fill) return {};
-    const double value = std::visit([](auto number) { return static_cast<double>(number); }, *fill);
+    const double value = format::number_of(*fill);
     return type == ValueType::float32 ? FillValue(static_cast<float>(value)) : FillValue(value);
 }
 
@@ -191,7 +191,7 @@ void IntervalOutput::warn_of_gap(double time, double written_to) const {
     if (written_to_ < written_to)
         say("its steps up to time " + std::to_string(written_to) +
             " were there when the checkpoint was made, and are not: they are not made again");
-    if (written_to_ > time && std::isfinite(time))
+    if (written_to_ > time)
         say("its steps of times " + std::to_string(time) + " to " + std::to_string(written_to_) +
             ", from behind the checkpoint, are there already, and stay as they are");
 }
@@ -285,9 +285,7 @@ void IntervalOutput::compute(Written& field) const {
     const auto one = std::ranges::find(accumulated_, field.source, &Accumulated::source);
     assert(one != accumulated_.end());
     double fill = std::numeric_limits<double>::quiet_NaN();
-    if (field.definition.fill_value)
-        fill =
-            std::visit([](auto value) { return static_cast<double>(value); }, *field.definition.fill_value);
+    if (field.definition.fill_value) fill = format::number_of(*field.definition.fill_value);
     field.results.resize(static_cast<std::size_t>(one->accumulator.num_elements()));
     one->accumulator.write(field.method, fill, field.results);
     if (field.definition.type == ValueType::float32)
@@ -296,15 +294,12 @@ void IntervalOutput::compute(Written& field) const {
 
 void IntervalOutput::put_results(const Written& field) {
     const auto one = std::ranges::find(accumulated_, field.source, &Accumulated::source);
-    std::size_t first = 0;
-    for (const Block& block : one->blocks) {
-        const auto count = static_cast<std::size_t>(output::num_values_of(block));
+    one->for_each_block([&](const Block& block, std::size_t first, std::size_t num) {
         if (field.definition.type == ValueType::float32)
-            output_.put(field.id, block, std::span(field.small).subspan(first, count));
+            output_.put(field.id, block, std::span(field.small).subspan(first, num));
         else
-            output_.put(field.id, block, std::span(field.results).subspan(first, count));
-        first += count;
-    }
+            output_.put(field.id, block, std::span(field.results).subspan(first, num));
+    });
 }
 
 void IntervalOutput::put_bounds(double time) {

@@ -84,16 +84,27 @@ class IntervalOutput {
     [[nodiscard]] const std::string& name() const { return given_.name; }
     /// The first mistake that was made since the last step. Local.
     [[nodiscard]] const Status& mistake() const { return mistake_; }
-    [[nodiscard]] double begin_time() const { return place_.begin; }
     [[nodiscard]] std::string explain() const;
 
     // For checkpoints:
-    /// "every 6h: t mean, t maximum": equal for outputs that can go on from each other's checkpoints.
+    /// "every '6h': t_mean of t (time: mean)": equal for outputs that can go on from each other's
+    /// checkpoints.
     [[nodiscard]] std::string description(std::span<const Source> sources) const;
     struct Accumulated {
         std::size_t source = 0;
         Accumulator accumulator;
         std::vector<Block> blocks = {};  ///< of this rank, whose elements follow each other
+
+        /// Calls `visit(block, its first element, their number)`.
+        template <class Visit>
+        void for_each_block(Visit visit) const {
+            std::size_t first = 0;
+            for (const Block& block : blocks) {
+                const auto num = static_cast<std::size_t>(output::num_values_of(block));
+                visit(block, first, num);
+                first += num;
+            }
+        }
     };
     [[nodiscard]] std::span<Accumulated> accumulated() { return accumulated_; }
     struct Place {

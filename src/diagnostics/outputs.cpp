@@ -1,7 +1,6 @@
 #include <hakobi/outputs.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
@@ -22,6 +21,7 @@
 #include "io/device_memory.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/messages.hpp"
+#include "output/definitions.hpp"
 
 namespace hakobi {
 
@@ -36,13 +36,6 @@ namespace {
 
 Error wrong(const std::string& why) {
     return Error(ErrorCode::invalid_argument, why);
-}
-
-/// Numbers of fields that no other Outputs has, nor an Output, whose own are below.
-std::int64_t next_first_id() {
-    static std::atomic<std::int64_t> num_made = 0;
-    constexpr int bits_of_field = 24, bit_of_outputs = 61;
-    return (std::int64_t{1} << bit_of_outputs) + (++num_made << bits_of_field);
 }
 
 /// Encodes what decides the steps and fields of an output.
@@ -72,7 +65,7 @@ struct HAKOBI_HIDDEN Outputs::Impl {
     std::optional<ProgramStep> open;  // the open step
     enum class State { running, restoring, failed, closed } state = State::running;
     std::string failure;  // why
-    std::int64_t first_id = next_first_id();
+    std::int64_t first_id = output::next_first_field_id();
     Maker maker;
 
     Impl(const Comm& given, std::string_view prefix, OutputsOptions asked)
@@ -362,7 +355,6 @@ void Outputs::end_step() {
     progress.length = step.length;
     progress.longest = std::max(progress.longest, step.length);
     ++progress.num_steps;
-    impl_->device.forget();
 }
 
 void Outputs::Impl::restore() {

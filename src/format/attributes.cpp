@@ -100,6 +100,10 @@ const void* address_of(const std::optional<FillValue>& value) {
     return std::visit([](const auto& number) { return static_cast<const void*>(&number); }, *value);
 }
 
+double number_of(const FillValue& value) {
+    return std::visit([](auto number) { return static_cast<double>(number); }, value);
+}
+
 Attribute attribute_of(const FillValue& value) {
     return std::visit(
         [](auto number) -> Attribute {

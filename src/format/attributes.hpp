@@ -23,6 +23,8 @@ enum class NumberType : std::uint8_t { field, real, int32, int64 };
 /// Returns the address of the value, of its own type; null where there is none.
 [[nodiscard]] const void* address_of(const std::optional<FillValue>& value);
 
+/// A fill value as a double.
+[[nodiscard]] double number_of(const FillValue& value);
 /// A fill value as the attribute `_FillValue`.
 [[nodiscard]] Attribute attribute_of(const FillValue& value);
 /// The fill value of a field of type `type` that has that attribute; nothing where it is not exactly one

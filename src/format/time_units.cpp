@@ -241,20 +241,31 @@ std::string wrong_reference(std::string_view text_of_it, std::string_view calend
     return text.is_at_end() ? std::string() : unreadable;
 }
 
-std::string wrong_unit(std::string_view unit, std::string_view calendar) {
+/// The unit of that name; null where there is none.
+const TimeUnit* find_unit(std::string_view unit) {
     // UDUNITS takes single letters by their case: H is the henry.
     const std::string name = unit.size() == 1 ? std::string(unit) : in_small_letters(unit);
     const auto* const known = std::ranges::find(time_units_of_cf, name, &TimeUnit::name);
-    if (known == time_units_of_cf.end()) {
+    return known == time_units_of_cf.end() ? nullptr : known;
+}
+
+/// Whether the unit has one length in the calendar; "": in all.
+bool has_one_length(const TimeUnit& unit, std::string_view calendar) {
+    return unit.calendars.empty() ||
+           (!calendar.empty() && unit.calendars.find(std::string(calendar) + " ") != std::string_view::npos);
+}
+
+std::string wrong_unit(std::string_view unit, std::string_view calendar) {
+    const TimeUnit* const known = find_unit(unit);
+    if (known == nullptr) {
         return "'" + std::string(unit) +
                "' is no unit that readers count from a date: use days, hours, minutes, seconds, milliseconds "
                "or "
                "microseconds";
     }
-    if (known->calendars.empty() ||
-        known->calendars.find(std::string(calendar) + " ") != std::string_view::npos)
-        return {};
-    return "readers know no " + name + " in the calendar " + std::string(calendar) + ": use days";
+    if (has_one_length(*known, calendar)) return {};
+    return "readers know no " + std::string(known->name) + " in the calendar " + std::string(calendar) +
+           ": use days";
 }
 
 /// Whether UDUNITS takes the word before a date for "since", which is the only one that readers of CF know.
@@ -299,14 +310,8 @@ Status check_time_units(std::string_view what, std::string_view units, std::stri
 std::optional<double> seconds_of_unit(std::string_view units, std::string_view calendar) {
     Scanner text(units);
     text.skip_blanks();
-    const std::string_view unit = text.take_word();
-    const std::string name = unit.size() == 1 ? std::string(unit) : in_small_letters(unit);
-    const auto* const known = std::ranges::find(time_units_of_cf, name, &TimeUnit::name);
-    if (known == time_units_of_cf.end()) return {};
-    const bool has_one_length =
-        known->calendars.empty() ||
-        (!calendar.empty() && known->calendars.find(std::string(calendar) + " ") != std::string_view::npos);
-    return has_one_length ? std::optional(known->seconds) : std::nullopt;
+    const TimeUnit* const unit = find_unit(text.take_word());
+    return unit != nullptr && has_one_length(*unit, calendar) ? std::optional(unit->seconds) : std::nullopt;
 }
 
 Result<Months> Months::of(std::string_view units, std::string_view calendar) {

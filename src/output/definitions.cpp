@@ -81,7 +81,7 @@ Status describe_packed(format::Packing& packing, format::FieldDescription& descr
     }
     if (packing.is_scaled()) {
         description.fill_value = format::missing_of(packing.type);
-        if (fill) packing.missing = std::visit([](auto value) { return static_cast<double>(value); }, *fill);
+        if (fill) packing.missing = format::number_of(*fill);
         description.attributes["scale_factor"] = packing.scale_factor;
         description.attributes["add_offset"] = packing.add_offset;
         return {};
@@ -135,11 +135,13 @@ Status check_place(const format::Format& format, const Field& field) {
                                         " hold no meshes"};
 }
 
-Definitions::Definitions(const Setup& setup) : setup_(setup) {
-    static std::atomic<std::int64_t> num_outputs = 0;
+std::int64_t next_first_field_id() {
+    static std::atomic<std::int64_t> num_made = 0;
     constexpr int bits_of_field = 24;
-    first_id_ = (++num_outputs << bits_of_field) + 1;
+    return (++num_made << bits_of_field) + 1;
 }
+
+Definitions::Definitions(const Setup& setup) : setup_(setup), first_id_(next_first_field_id()) {}
 
 Status Definitions::check(const Defined& defined, format::StepDescription& step) const {
     const Field& field = defined.field;

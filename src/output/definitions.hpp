@@ -23,6 +23,9 @@ Status describe_field(const Setup& setup, const Field& field, format::FieldDescr
 /// invalid_argument or unsupported, in words that follow "field x: ". Pure.
 Status check_place(const format::Format& format, const Field& field);
 
+/// The first of many numbers of fields (FieldId) that nobody else in this process has.
+[[nodiscard]] std::int64_t next_first_field_id();
+
 /// The fields that an Output has defined, each as `put` wants it but for a step's block and values.
 class Definitions {
   public:
